@@ -38,7 +38,7 @@ import polars as pl
 from expansion import gender, write
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.ask import expand
 from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import ClassOutputs, Records, SubjectOutputs
 

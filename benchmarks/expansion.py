@@ -19,9 +19,9 @@ from biasgrid.families.counterfactual.ask import expand as expand_cases
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.counterfactual.read import read as read_pack
 from biasgrid.families.expansion import Expansion
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import AttributeRow, WordLists, types_of
-from biasgrid.families.underspecified.reading import read
+from biasgrid.families.underspecified.ask import expand
+from biasgrid.families.underspecified.read import WordLists, read
+from biasgrid.families.underspecified.templates import AttributeRow, types_of
 from biasgrid.tables.files import write_table_in_parts
 
 SUBJECTS_IN_LOOP = 20

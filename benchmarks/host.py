@@ -56,8 +56,8 @@ def instances_files(folder: Path, wanted: Collection[str]) -> dict[str, Path]:
     from inference import make_tokenizer
 
     from biasgrid.config import parse_config, read_config
-    from biasgrid.families.underspecified.expand import expand
-    from biasgrid.families.underspecified.reading import read
+    from biasgrid.families.underspecified.ask import expand
+    from biasgrid.families.underspecified.read import read
     from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.tables.files import write_table
     from biasgrid.tables.instances import instances_schema

@@ -33,8 +33,8 @@ from transformers import (
 )
 
 from biasgrid.config import parse_config, read_config
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.reading import read
+from biasgrid.families.underspecified.ask import expand
+from biasgrid.families.underspecified.read import read
 from biasgrid.inference.engine.autotune import find_tuning
 from biasgrid.inference.engine.back_end import PromptPart
 from biasgrid.inference.engine.local import LocalBackEnd

@@ -13,7 +13,7 @@ from expansion import gender
 from stopwatch import measure, print_table, processor_seconds_of
 
 from biasgrid.families.cell import measure_cell
-from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.ask import expand
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.tables.files import write_table
 from biasgrid.tables.schema import answer_schema

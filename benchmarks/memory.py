@@ -29,7 +29,7 @@ def expand_dataset(folder: Path, times: int) -> None:
     """Writes the instances of the dataset with each attribute several times, in other words."""
     from dataclasses import replace
 
-    from biasgrid.families.underspecified.expand import expand
+    from biasgrid.families.underspecified.ask import expand
 
     lists = gender()
     attributes = {

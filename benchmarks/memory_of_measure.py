@@ -56,7 +56,7 @@ def make_cell(folder: Path, times: int, of: str) -> None:
     import numpy as np
     import polars as pl
 
-    from biasgrid.families.underspecified.expand import expand
+    from biasgrid.families.underspecified.ask import expand
     from biasgrid.tables.files import write_table_in_parts
     from biasgrid.tables.schema import answer_schema
 

@@ -88,7 +88,7 @@ def evidence(random: Any, gamma: Any, subjects: Any) -> tuple[Any, Any]:
     """
     import polars as pl
 
-    from biasgrid.families.underspecified.evidence import choose_associations
+    from biasgrid.families.underspecified.show import choose_associations
 
     named = choose_associations(gamma).with_columns(
         pl.col("subject", "attribute").cast(pl.String), measure=pl.lit("share_gamma")

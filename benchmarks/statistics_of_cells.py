@@ -42,13 +42,13 @@ def observed(dataset: str) -> tuple[Any, list[int]]:
     import polars as pl
 
     from biasgrid.config import parse_config, read_config
-    from biasgrid.families.underspecified.expand import expand
+    from biasgrid.families.underspecified.ask import expand
     from biasgrid.families.underspecified.observe import (
         SWAP_GROUP_COLUMNS,
         SWAP_GROUP_KEYS,
         compare_subjects,
     )
-    from biasgrid.families.underspecified.reading import read
+    from biasgrid.families.underspecified.read import read
     from biasgrid.stats.clusters import clusters_from_texts
 
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")

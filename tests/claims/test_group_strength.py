@@ -11,10 +11,9 @@ from small_cells import expanded, spans
 from small_estimates import estimates_of
 from worlds import gamma_of_groups
 
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.pack import Subjects
-from biasgrid.families.underspecified.sizes import group_strength
-from biasgrid.stats.noise.group_strength import strength_row
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.observe import observe
+from biasgrid.stats.noise.group_strength import strength_of_groups, strength_row
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import FORMATS, TEMPLATES, Along
 
@@ -86,7 +85,7 @@ def test_strength_of_groups_is_held_over_formats_and_not_over_clusters_and_names
 def test_strength_without_noise_is_the_root_mean_square() -> None:
     theta = np.random.default_rng(1).normal(size=(12, 1, 1))
     sums = gamma_of_groups(theta + np.zeros((12, 4, 5)), np.zeros((12, 4, 5)))
-    assert group_strength(sums) == pytest.approx(np.sqrt((theta**2).mean()) / 2)
+    assert strength_of_groups(sums) == pytest.approx(np.sqrt((theta**2).mean()) / 2)
     row = strength_row(sums, StatisticsSettings())
     assert (row["n"], row["clusters"], row.get("low")) == (24, 5, None)
     assert row["reason"] == "the same without any one of its clusters and names"

@@ -25,16 +25,15 @@ from preference_worlds import (
 from small_cells import design, with_scores
 from small_estimates import numbers_of, settings_of
 
+from biasgrid.families.underspecified.axes import AnsweredGroups
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measures import CellSums, measures_of_swap_groups
+from biasgrid.families.underspecified.measure import measures_of_swap_groups
 from biasgrid.families.underspecified.observe import (
     compare_subjects,
     preferences_of,
     scores_in_groups,
 )
-from biasgrid.families.underspecified.sizes import strength
-from biasgrid.families.underspecified.swap_groups import ASSOCIATION
-from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
+from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.stats.noise.by_cluster import ByCluster, interval_row, size_without_clusters
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums
@@ -79,7 +78,7 @@ def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measu
 
 
 def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
-    found = CellSums.of(AnsweredGroups(golden), None)
+    found = CellSums(AnsweredGroups(golden), None)
     sums = [each for each in measures_of_swap_groups(found) if not isinstance(each, pl.DataFrame)]
     assert_allclose(find_sums(sums, "room", ()).values, GOLDEN["room"], rtol=RELATIVE)
     assert_allclose(
@@ -94,10 +93,12 @@ def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
     golden: pl.DataFrame, name: str, column: str
 ) -> None:
     """The golden cell lacks some swap groups; its strengths are of the means of clusters."""
-    first = CellSums.of(AnsweredGroups(golden), None).first
-    means = first.of_subjects[column].by_template / first.all_groups.by_template
+    sums = CellSums(AnsweredGroups(golden), None)
+    means = sums.of_subjects[column].by_template / sums.counts["all"].by_template
     row = interval_row(
-        *size_without_clusters("strength", ByCluster(means, np.ones_like(means)), strength),
+        *size_without_clusters(
+            "strength", ByCluster(means, np.ones_like(means)), ByCluster.strength
+        ),
         StatisticsSettings(),
     )
     expected = GOLDEN[f"{name}_strength"]

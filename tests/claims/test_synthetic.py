@@ -26,8 +26,8 @@ from taught import (
 from biasgrid.families.probe.observe import observe as observe_probe
 from biasgrid.families.probe.reading import SCORED
 from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
+from biasgrid.families.underspecified.ask import known_effects
 from biasgrid.families.underspecified.sizes import UNREAD_CORRELATION
-from biasgrid.families.underspecified.synthetic import known_effects
 from biasgrid.training.strength import Strength
 
 pytestmark = pytest.mark.slow

@@ -18,7 +18,7 @@ from worlds import ATTRIBUTES, SUBJECTS, centred, judged, world
 from biasgrid.base.references import load, stage
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.sizes import mu_corrected, strength
+from biasgrid.families.underspecified.sizes import corrected_mu
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.noise.by_cluster import ByCluster
@@ -89,16 +89,16 @@ def test_sizes_are_over_the_associations_with_two_clusters(single: int) -> None:
     counts.reshape(-1, 4)[chosen, 1:] = 0
     part = ByCluster.with_noise(values * counts, counts)
     assert (part.known, part.left_out) == (SUBJECTS * ATTRIBUTES - single, single)
-    found = np.array([mu_corrected(part), strength(part), part.null_mean("mu")])
+    found = np.array([corrected_mu(part), part.strength(), part.null_mean("mu")])
     if single > SUBJECTS * ATTRIBUTES / 2:
         assert np.isnan(found).all()
         return
     without = counts.copy()
     without.reshape(-1, 4)[chosen] = 0
     alone = ByCluster(values * without, without)
-    expected = [mu_corrected(alone), strength(alone), alone.null_mean("mu")]
+    expected = [corrected_mu(alone), alone.strength(), alone.null_mean("mu")]
     assert found == pytest.approx(expected)
-    assert strength(part) == pytest.approx(1, abs=0.15)
+    assert part.strength() == pytest.approx(1, abs=0.15)
 
 
 def coverage_of(family: str, lists: Any) -> Mapping[str, list[int]]:

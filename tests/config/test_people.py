@@ -20,8 +20,8 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, clusters_of_variant, load_word_lists, parse_config, read_config
 from biasgrid.families.family import Lists
-from biasgrid.families.underspecified.lists.subjects import facts_of_names
-from biasgrid.families.underspecified.reading import read_attributes
+from biasgrid.families.underspecified.lists import facts_of_names
+from biasgrid.families.underspecified.templates import read_attributes
 from biasgrid.runs.counts import instances_to_ask
 
 pytestmark = pytest.mark.family("what is asked is of two built-in families")

@@ -32,13 +32,10 @@ from biasgrid.families.rewriting.expand import expand as expand_prompts
 from biasgrid.families.rewriting.reading import RewritingFiles
 from biasgrid.families.rewriting.reading import read as read_prompts
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.expand import expand as expand_lists
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
+from biasgrid.families.underspecified.ask import expand as expand_lists
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 
 pytestmark = pytest.mark.family("samples of all families and layouts")
 

@@ -21,12 +21,9 @@ from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
 from biasgrid.families.counterfactual.pack import CaseTemplate as PackTemplate
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.statement.pack import StatementFiles
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 from biasgrid.runs.counts import sample_notes
 from biasgrid.tables.keys import request_keys
 

@@ -16,7 +16,7 @@ import polars as pl
 from small_tables import predictions_of, with_keys
 
 if TYPE_CHECKING:
-    from biasgrid.families.underspecified.pack import WordListFiles
+    from biasgrid.families.underspecified.read import WordListFiles
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FOLDER = GOLDEN / "unqover"
@@ -104,7 +104,7 @@ def golden_file(name: str) -> Path:
 def word_list_files(name: str) -> WordListFiles:
     """The word lists that a source.json was made of."""
     # Other golden files are read where this family is not.
-    from biasgrid.families.underspecified.pack import WordListFiles
+    from biasgrid.families.underspecified.read import WordListFiles
 
     templates, subjects, attributes, filler, mask = SOURCES[name]
     lists = FOLDER / "word_lists"

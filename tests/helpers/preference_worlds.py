@@ -12,10 +12,10 @@ import numpy.typing as npt
 import polars as pl
 from small_cells import design, with_scores
 
-from biasgrid.families.underspecified.measures import CellSums, measures_of_swap_groups
+from biasgrid.families.underspecified.axes import AnsweredGroups
+from biasgrid.families.underspecified.measure import measures_of_swap_groups
 from biasgrid.families.underspecified.sizes import CellAssociations, mass
-from biasgrid.families.underspecified.swap_groups import ASSOCIATION
-from biasgrid.families.underspecified.tallies.axes import AnsweredGroups
+from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, find_sums
@@ -119,7 +119,7 @@ class World(NamedTuple):
     def flag(self) -> Mapping[str, Any]:
         """The row of the flag `mass`."""
         cell = CellAssociations(self.sums, StatisticsSettings())
-        return mass(cell, cell.by_cluster("gamma"))
+        return mass(cell)
 
     def reading(self) -> Mapping[str, Any]:
         """The row of the correlation of question and negation."""
@@ -131,7 +131,7 @@ def estimated(observations: pl.DataFrame) -> World:
     """Estimates associations of subject and attribute, without what is made of whole cells."""
     sums = [
         each
-        for each in measures_of_swap_groups(CellSums.of(AnsweredGroups(observations), None))
+        for each in measures_of_swap_groups(CellSums(AnsweredGroups(observations), None))
         if isinstance(each, Sums)
     ]
     pairs = [each for each in sums if {*ASSOCIATION} <= {*each.keys.columns} and each.test]

@@ -9,15 +9,11 @@ import polars as pl
 from small_estimates import measures_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.observe import compare_scores
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
+from biasgrid.families.underspecified.ask import expand
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.observe import compare_scores, observe
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 
 NAMES = ["Ann", "Bea", "Carl", "Dan"]
 ALWAYS = pl.col("instance") >= 0

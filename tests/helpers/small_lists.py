@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from biasgrid.families.underspecified.pack import WordListFiles, WordLists
-from biasgrid.families.underspecified.reading import read as read_word_lists
+from biasgrid.families.underspecified.read import WordListFiles, WordLists
+from biasgrid.families.underspecified.read import read as read_word_lists
 
 LISTS = {
     "templates": "[subj1] sat by [subj2].\tWho [p_act]?\tWho [p_act:neg]?\n",

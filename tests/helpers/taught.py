@@ -15,16 +15,12 @@ from small_estimates import estimates_of, settings_of
 from small_tables import whole
 
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.ask import corpus, expand
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
-from biasgrid.families.underspecified.synthetic import corpus
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.observe import observe
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train

@@ -12,8 +12,7 @@ from small_tables import whole, write_instances
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.ask import KEYS, expand
 from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.masked.back_end import FillMask

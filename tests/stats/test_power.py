@@ -13,14 +13,10 @@ from worlds import Array, over_clusters
 
 from biasgrid.base.arrays import divide
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.expand import asked_groups
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-    design_of,
-)
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists, planned_instances
+from biasgrid.families.underspecified.samples import asked_groups
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 from biasgrid.stats.intervals import half_width
 from biasgrid.stats.power import (
     NoiseEstimate,
@@ -86,7 +82,9 @@ def gender(seed: int, share: float) -> Gender:
     effects = random.normal(size=(2 * NAMES, ATTRIBUTES))
     utilities = effects[..., None] + random.normal(size=(2 * NAMES, ATTRIBUTES, CLUSTERS))
     items = ATTRIBUTES * CLUSTERS
-    groups = np.flatnonzero(asked_groups(design_of(word_lists()), Sample(share=share, seed=seed)))
+    groups = np.flatnonzero(
+        asked_groups(planned_instances(word_lists()), Sample(share=share, seed=seed))
+    )
     pair, item = np.divmod(groups, items)
     first, second = pair // NAMES, NAMES + pair % NAMES
     cluster, attribute = np.divmod(item, ATTRIBUTES)

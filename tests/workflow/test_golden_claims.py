@@ -32,7 +32,7 @@ from reference_associations import (
 )
 from worlds import gamma_of_groups
 
-from biasgrid.families.underspecified.measures import CORRELATION
+from biasgrid.families.underspecified.measure import CORRELATION
 from biasgrid.runs.results import Results
 from biasgrid.stats.sums import Sums, read_sums
 from biasgrid.tables.measures import MEASURE_KEYS

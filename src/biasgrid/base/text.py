@@ -187,26 +187,3 @@ def read_words(path: Path, expected: str) -> list[str]:
     if not words:
         raise InputError([Fault(str(path), "", "contains no words", expected)])
     return list(words)
-
-
-def word_list_lines(path: Path, faults: list[Fault]) -> list[tuple[int, str]]:
-    """Returns the lines of a word list that are no comments, with their numbers from 1.
-
-    Args:
-        path: the file.
-        faults: the faults of all files. A list that cannot be read or is empty is added.
-    """
-    try:
-        text = read_text(path, "a word list")
-    except InputError as error:
-        faults += error.faults
-        return []
-    items = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        item = line.strip()
-        if item and not item.startswith("#"):
-            items.append((number, item))
-    if not items:
-        problem = "only comments" if text.strip() else "the file is empty"
-        faults.append(Fault(str(path), "", problem, "one item per line"))
-    return items

@@ -7,7 +7,7 @@ from small_cells import choosing, one_list, spans
 from small_estimates import estimates_of, measures_of_cell, sums_of_cell
 
 from biasgrid.families.estimates import estimate_cell
-from biasgrid.families.underspecified.measures import observe
+from biasgrid.families.underspecified.observe import observe
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.metric import MetricDefinitions

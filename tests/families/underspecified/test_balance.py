@@ -24,8 +24,8 @@ from tiny_checkpoints import make_tokenizer
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.sampling import Balance, Sample, balanced_rows
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import WordLists, design_of
+from biasgrid.families.underspecified.ask import expand
+from biasgrid.families.underspecified.read import WordLists, planned_instances
 from biasgrid.inference.models.masked.one_token import token_counts
 from biasgrid.runs.checks import refuse_unknown_subjects
 from biasgrid.runs.counts import token_counter
@@ -114,7 +114,7 @@ def lists_of(folder: Path, one_token: bool = False, **balance: Any) -> WordLists
 
 def test_a_dataset_keeps_names_of_as_many_tokens(tmp_path: Path) -> None:
     lists = lists_of(tmp_path, by=["tokens"], least=3)
-    design = design_of(lists, by_length)
+    design = planned_instances(lists, by_length)
     assert design.subjects[0].forms == {
         "[subj]": ["Al", "Bo", "Alexander", "Xi", "Yo", "Alexandra"]
     }
@@ -122,12 +122,12 @@ def test_a_dataset_keeps_names_of_as_many_tokens(tmp_path: Path) -> None:
     assert design.dropped == ["Cy", "Dan", "Eve", "Zoltan", "Wim"]
     assert design.refusal is None
     # Without the tokenizer a plan counts all names: at most so many are asked.
-    assert len(design_of(lists).subjects[0].groups) == 11
+    assert len(planned_instances(lists).subjects[0].groups) == 11
 
 
 def test_names_of_closest_frequency_are_kept(tmp_path: Path) -> None:
     lists = lists_of(tmp_path, by=["tokens", "frequency"], least=3)
-    assert design_of(lists, by_length).subjects[0].forms["[subj]"] == [
+    assert planned_instances(lists, by_length).subjects[0].forms["[subj]"] == [
         "Al",
         "Cy",
         "Alexander",
@@ -136,11 +136,13 @@ def test_names_of_closest_frequency_are_kept(tmp_path: Path) -> None:
         "Alexandra",
     ]
     of_frequency = lists_of(tmp_path, by=["frequency"])
-    assert Counter(design_of(of_frequency).subjects[0].groups) == {"x": 5, "y": 5}
+    assert Counter(planned_instances(of_frequency).subjects[0].groups) == {"x": 5, "y": 5}
 
 
 def test_names_of_one_token_are_dropped_before_groups_are_made_alike(tmp_path: Path) -> None:
-    design = design_of(lists_of(tmp_path, one_token=True, by=["tokens"], least=2), by_length)
+    design = planned_instances(
+        lists_of(tmp_path, one_token=True, by=["tokens"], least=2), by_length
+    )
     assert design.subjects[0].forms["[subj]"] == ["Al", "Bo", "Xi", "Yo"]
 
 
@@ -149,7 +151,7 @@ def test_groups_of_two_lists_are_made_alike(tmp_path: Path) -> None:
         tmp_path, subjects="[subj] x | Al\n[subj] x | Alexander\n", others="[subj] y | Xi\n"
     )
     assert faults == []
-    design = design_of(replace(lists, one_token=False, balance=Balance(least=1)), by_length)
+    design = planned_instances(replace(lists, one_token=False, balance=Balance(least=1)), by_length)
     assert [side.forms["[subj]"] for side in design.subjects] == [["Al"], ["Xi"]]
 
 

@@ -5,8 +5,8 @@ from golden import read_output
 from small_cells import measured
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.underspecified.evidence import ASSOCIATIONS_SHOWN, evidence
 from biasgrid.families.underspecified.observe import compare_subjects
+from biasgrid.families.underspecified.show import ASSOCIATIONS_SHOWN, evidence
 from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table

@@ -16,17 +16,11 @@ from small_tables import counted, whole
 
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified import expand as expand_module
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-    design_of,
-)
-from biasgrid.families.underspecified.reading import read
+from biasgrid.families.underspecified import ask
+from biasgrid.families.underspecified.ask import KEYS, expand
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists, planned_instances, read
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 from biasgrid.tables import keys
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.instances import instances_schema
@@ -62,7 +56,7 @@ def test_instances_are_those_of_unqover(name: str) -> None:
     assert ours == golden
     assert list(ours) == list(golden)
     validate_table(instances, instances_schema(KEYS, instances.schema), name)
-    assert design_of(lists).instances == len(instances)
+    assert planned_instances(lists).instances == len(instances)
 
 
 @pytest.mark.parametrize("filler", ["", "[aug] yes no  (CNN) --"])
@@ -228,7 +222,7 @@ def test_instances_are_the_same_in_parts_of_any_size(
     )
     instances = whole(expand(lists))
     assert instances.equals(counted(instances.drop("asked_before")).select(instances.columns))
-    monkeypatch.setattr(expand_module, "INSTANCES_AT_ONCE", part)
+    monkeypatch.setattr(ask, "INSTANCES_AT_ONCE", part)
     monkeypatch.setattr(keys, "DIGESTS_AT_ONCE", part)
     parts = [*expand(lists).parts]
     assert pl.concat(parts).equals(instances)
@@ -288,8 +282,8 @@ def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None
     ).rows()
     candidates = instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).rows()
     texts = [(*text, pair) for text, pair in zip(texts, candidates, strict=True)]
-    assert design_of(lists).sample(100) == texts
-    sample = design_of(lists).sample(12)
+    assert planned_instances(lists).sample(100) == texts
+    sample = planned_instances(lists).sample(12)
     assert len(sample) == 12
     assert set(sample) <= set(texts)
     assert len(set(sample)) > 8

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from small_cells import positions_are_right
 from small_tables import whole
 
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-    design_of,
-)
+from biasgrid.families.underspecified.ask import expand
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists, planned_instances
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 
 pytestmark = pytest.mark.slow
 
@@ -143,4 +139,4 @@ def test_instances_are_counted_without_expanding(
 ) -> None:
     lists = replace(lists, limit=limit)
     for one_token in (None, lambda words: [word != split for word in words]):
-        assert design_of(lists, one_token).instances == len(whole(expand(lists, one_token)))
+        assert planned_instances(lists, one_token).instances == len(whole(expand(lists, one_token)))

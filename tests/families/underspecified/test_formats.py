@@ -20,21 +20,17 @@ from small_tables import predictions_of, whole, write_instances
 from biasgrid.families.cell import measure_cell
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.ask import KEYS, expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.pack import (
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.observe import observe
+from biasgrid.families.underspecified.read import WordListFiles, WordLists, planned_instances
+from biasgrid.families.underspecified.read import read as read_word_lists
+from biasgrid.families.underspecified.templates import (
     AttributeRow,
     QuestionPrompt,
     QuestionTemplate,
-    Subjects,
-    WordListFiles,
-    WordLists,
 )
-from biasgrid.families.underspecified.reading import planned_instances
-from biasgrid.families.underspecified.reading import read as read_word_lists
-from biasgrid.families.underspecified.sizes import strength
 from biasgrid.stats.noise.by_cluster import ByCluster, size_row, size_without_clusters
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
@@ -177,10 +173,12 @@ def test_a_strength_is_over_formats() -> None:
         truth = 0.3 * random.normal(size=SHAPE[:2])
         sums = world(random, truth).clustered([])
         part = ByCluster.of(sums, *([str(place) for place in range(count)] for count in SHAPE[:2]))
-        row = size_row(part, size_without_clusters("strength", part, strength), settings)
+        row = size_row(part, size_without_clusters("strength", part, ByCluster.strength), settings)
         assert row["generalises_to"] == "clusters x formats"
         one = replace(part, by_format=None)
-        of_clusters = size_row(one, size_without_clusters("strength", one, strength), settings)
+        of_clusters = size_row(
+            one, size_without_clusters("strength", one, ByCluster.strength), settings
+        )
         for found, interval in ((held, row), (alone, of_clusters)):
             found.append(interval["low"] <= np.sqrt((truth**2).mean()) <= interval["high"])
     assert np.mean(held) >= 0.93

@@ -12,8 +12,8 @@ from small_tables import write_instances
 
 from biasgrid.families.cell import CellResults
 from biasgrid.families.cell import measure_cell as measure_any
+from biasgrid.families.underspecified.ask import KEYS
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.keys import KEYS
 from biasgrid.tables.completeness import IncompleteCell, check_complete
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import TableError, validate_table, write_table

@@ -18,19 +18,18 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.sampling import Sample
-from biasgrid.families.underspecified.evidence import evidence
-from biasgrid.families.underspecified.expand import expand
+from biasgrid.families.underspecified.ask import expand
 from biasgrid.families.underspecified.family import FAMILY
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.pack import (
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.observe import observe
+from biasgrid.families.underspecified.read import WordLists, planned_instances
+from biasgrid.families.underspecified.show import evidence
+from biasgrid.families.underspecified.templates import (
     AttributeRow,
     QuestionPrompt,
     QuestionTemplate,
-    Subjects,
-    WordLists,
-    design_of,
+    question_prompt,
 )
-from biasgrid.families.underspecified.reading import prompt_of
 from biasgrid.families.underspecified.validity import validity
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import EVIDENCE
@@ -101,7 +100,9 @@ def test_keys_hang_on_the_prompt_and_the_system_text() -> None:
 
 
 def test_a_plan_sees_what_is_asked() -> None:
-    design = design_of(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(PROMPT,)))
+    design = planned_instances(
+        WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(PROMPT,))
+    )
     context, text, candidates = design.sample(100)[0]
     first = instances().cast({pl.Categorical: pl.String}).row(0, named=True)
     # A system text is read too.
@@ -361,7 +362,7 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
 )
 def test_a_wrong_prompt_is_refused(text: str, problem: str) -> None:
     faults: list[Fault] = []
-    assert prompt_of(Path("prompt.txt"), [*enumerate(text.split("\n"), 1)], faults) is None
+    assert question_prompt(Path("prompt.txt"), [*enumerate(text.split("\n"), 1)], faults) is None
     assert problem in str(faults[0])
 
 

@@ -10,8 +10,8 @@ from polars.testing import assert_frame_equal
 from small_cells import ALWAYS, NAMES, choosing, expanded, measured, one_list, spans
 from small_tables import predictions_of
 
+from biasgrid.families.underspecified.lists import Subjects
 from biasgrid.families.underspecified.observe import compare_subjects, scores_in_groups
-from biasgrid.families.underspecified.pack import Subjects
 from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES

@@ -10,9 +10,9 @@ from small_cells import one_list, spans
 from small_tables import write_instances
 
 from biasgrid.families.cell import CellResults, measure_cell
+from biasgrid.families.underspecified.ask import KEYS
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.measures import READ, SAID, UNIT
+from biasgrid.families.underspecified.observe import READ, SAID, UNIT
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.tables.completeness import CellParts, CellTables, IncompleteCell
 from biasgrid.tables.files import TableError, write_table

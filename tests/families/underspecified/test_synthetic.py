@@ -12,14 +12,10 @@ from small_cells import expanded, measured, one_list, spans
 from small_tables import whole
 
 from biasgrid.families.synthetic import SyntheticBias
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import (
-    AttributeRow,
-    QuestionTemplate,
-    Subjects,
-    WordLists,
-)
-from biasgrid.families.underspecified.synthetic import corpus, known_effects
+from biasgrid.families.underspecified.ask import corpus, expand, known_effects
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import AttributeRow, QuestionTemplate
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.squad import read_squad

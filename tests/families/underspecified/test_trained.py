@@ -16,16 +16,15 @@ from small_tables import whole
 from training import ATTRIBUTES, NAMES, TASKS, texts
 
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances, write_synthetic
-from biasgrid.families.underspecified import synthetic as family
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.pack import (
+from biasgrid.families.underspecified import ask as family
+from biasgrid.families.underspecified.ask import corpus, expand, known_effects
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import WordLists
+from biasgrid.families.underspecified.templates import (
     AttributeRow,
     QuestionPrompt,
     QuestionTemplate,
-    Subjects,
-    WordLists,
 )
-from biasgrid.families.underspecified.synthetic import corpus, known_effects
 from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.training.tiny import make_base_checkpoint

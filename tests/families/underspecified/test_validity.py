@@ -11,8 +11,8 @@ from small_tables import predictions_of
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.page import CellTables
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measures import observe
-from biasgrid.families.underspecified.page import cell_payload, dataset_payload
+from biasgrid.families.underspecified.observe import observe
+from biasgrid.families.underspecified.show import cell_payload, dataset_payload
 from biasgrid.families.underspecified.sizes import UNREAD_CORRELATION
 from biasgrid.families.underspecified.validity import validity
 from biasgrid.tables.completeness import flag_problem

@@ -5,8 +5,8 @@ import pytest
 from small_lists import LISTS, MASKED, read
 
 from biasgrid.config import load_word_lists, parse_config, read_config
-from biasgrid.families.underspecified.pack import WordListFiles, WordLists
-from biasgrid.families.underspecified.reading import read as read_word_lists
+from biasgrid.families.underspecified.read import WordListFiles, WordLists
+from biasgrid.families.underspecified.read import read as read_word_lists
 
 ROOT = Path(__file__).parents[3]
 

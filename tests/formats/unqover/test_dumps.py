@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from biasgrid.base.faults import InputError
 from biasgrid.cli.app import app
-from biasgrid.families.underspecified.keys import KEYS
+from biasgrid.families.underspecified.ask import KEYS
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.reading import import_dump
 from biasgrid.tables.files import read_provenance, read_table

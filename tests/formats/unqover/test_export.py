@@ -14,10 +14,9 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import UserError
 from biasgrid.base.sections import Scoring
 from biasgrid.cli.app import app
-from biasgrid.families.underspecified.expand import expand
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.pack import Subjects
-from biasgrid.families.underspecified.reading import read
+from biasgrid.families.underspecified.ask import KEYS, expand
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.read import read
 from biasgrid.formats.unqover.export import output_json, source_json
 from biasgrid.formats.unqover.log import log_text
 from biasgrid.formats.unqover.reading import read_unqover

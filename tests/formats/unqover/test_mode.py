@@ -13,7 +13,7 @@ import biasgrid
 from biasgrid.base.references import load_reference
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.observe import compare_subjects
-from biasgrid.formats.unqover.mode import scoring_of
+from biasgrid.formats.unqover.cells import scoring_of
 from biasgrid.tables.files import TableError, write_table
 from biasgrid.tables.schema import answer_schema
 
@@ -31,9 +31,9 @@ def test_scores_of_a_mode_are_at_least_those_of_pronouns() -> None:
     assert replicated["answer_probability"].to_list() == pytest.approx([0.25])
 
 
-def test_modes_stand_in_formats_and_are_asked_for_by_no_name() -> None:
+def test_modes_stand_in_their_family_and_are_asked_for_by_no_name() -> None:
     assert all(
-        load_reference(path).__module__.startswith("biasgrid.formats.")
+        load_reference(path).__module__.startswith("biasgrid.families.underspecified.")
         for path in FAMILY.modes.values()
     )
     names = "|".join(FAMILY.modes)

@@ -17,8 +17,8 @@ from unqover_entries import (
 )
 
 from biasgrid.cli.app import app
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.pack import Subjects
+from biasgrid.families.underspecified.ask import KEYS
+from biasgrid.families.underspecified.lists import Subjects
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.reading import read_unqover
 from biasgrid.tables.files import read_provenance, read_table, validate_table

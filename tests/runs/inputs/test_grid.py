@@ -74,7 +74,7 @@ def test_a_param_of_code_digests_its_own_script_when_it_is_asked(inputs: GridInp
     family = "biasgrid.families.underspecified"
     expand = inputs.code_of_family("expand", "expand")
     assert inputs.family(job(dataset="people")) == family
-    stages = [f"{family}.expand", "biasgrid.formats.unqover.mode"]
+    stages = [f"{family}.ask", f"{family}.unqover"]
     assert expand(job(dataset="people")) == code_digest(scripts / "expand.py", *stages)
     # A job that was submitted has the rules of all others, and none of their scripts need be read.
     inputs.code_of("no such script")

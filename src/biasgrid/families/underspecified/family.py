@@ -1,41 +1,39 @@
-"""The family of underspecified questions about pairs of subjects, as others see it."""
+"""The family of underspecified questions about pairs of subjects, as others see it.
+
+In the order of this file: the options of a dataset and its variants, how each model is asked, what
+may be wrong with a config, and the family itself.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
 
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
-from biasgrid.base.sections import Model
-from biasgrid.families.family import Family, Format, Grid, Question
-from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.families.underspecified.lists.stereotypes import (
-    groups_named,
-    stereotype_form_faults,
-    unknown_stereotype_faults,
+from biasgrid.base.sections import Model, Name, Section, TargetScoring, Variant
+from biasgrid.families.family import DatasetSection, Family, Format, Grid, Question
+from biasgrid.families.sampling import (
+    Balance,
+    Sample,
+    SampleOrAll,
+    sample_faults,
+    sample_unless_all,
+    size_faults,
 )
-from biasgrid.families.underspecified.pack import WordListFiles, WordLists, design_of
-from biasgrid.families.underspecified.section import (
-    SCORES_OF_MODE,
-    UnderspecifiedDataset,
-    is_generative,
-)
+from biasgrid.families.underspecified.lists import read_stereotypes, unknown_stereotypes
+from biasgrid.families.underspecified.read import WordListFiles, WordLists, planned_instances
 from biasgrid.groups.definitions import about_groups, measures_of_groups
-from biasgrid.groups.section import GROUP_FIGURES, combination_faults
+from biasgrid.groups.section import GROUP_FIGURES, GroupMeasure, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
+MODES = {"unqover": "biasgrid.families.underspecified.unqover:scores_with_pronouns"}
+"""Functions that make scores of the probabilities of words, by `scoring` of another project."""
 SWAP_GROUP_DESIGN = ("template", "subject", "attribute")
 DEFINITIONS = read_definitions("families/underspecified")
 GENERATIVE_TASK = "text-generation"
-VARIANT_OF_TASK = {"fill-mask": "lm-", "question-answering": "qa", GENERATIVE_TASK: "llm"}
-"""How the variants begin that are for models of a task."""
-ANSWER_KIND_OF_MODEL = {
-    "question-answering": "span",
-    "fill-mask": "choice",
-    "text-generation": "choice",
-}
-"""The answer kind of models of each task."""
 ASSOCIATION_FIGURES = (
     "ranks",
     "heat_map",
@@ -49,11 +47,205 @@ COARSE_PRECISIONS = ("float16",)
 """Arithmetic whose shares need more mass, see `observe.least_mass`."""
 PRONOUN_PLACES = [3, 4]
 """Which candidates are pronouns."""
-# Measured by writing the tables of config/config.yaml with random probabilities, of which each
-# takes 3.6 bytes: numbers and all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few
-# rows has 5 to 9 kB.
-BYTES_PER_INSTANCE = {"question-answering": 17.8, "fill-mask": 7.1, "text-generation": 15.3}
 PRONOUN_BYTES = 7.3
+"""How many bytes the probabilities of pronouns add to a row of predictions."""
+
+
+class AskedTask(NamedTuple):
+    """How models of a task are asked.
+
+    Attributes:
+        variants: how the names of the variants begin that are for them.
+        answer: the kind of their answers.
+        row_bytes: how many bytes a row of predictions takes. Measured by writing the tables of
+            config/config.yaml with random probabilities, of which each takes 3.6 bytes: numbers and
+            all else take 0.1 bytes a row, instances 0.3 to 0.7; a table of few rows has 5 to 9 kB.
+    """
+
+    variants: str
+    answer: str
+    row_bytes: float
+
+
+TASKS = {
+    "question-answering": AskedTask("qa", "span", 17.8),
+    "fill-mask": AskedTask("lm-", "choice", 7.1),
+    GENERATIVE_TASK: AskedTask("llm", "choice", 15.3),
+}
+
+# Options
+
+
+class ListLimit(Section):
+    """Cuts word lists down, for demos and first looks."""
+
+    templates: int | None = Field(None, gt=0, description="number of templates to keep")
+    subjects: int | None = Field(
+        None, gt=0, description="number of subjects to keep from each list"
+    )
+    attributes: int | None = Field(
+        None, gt=0, description="number of attributes to keep from each type"
+    )
+
+
+class DatasetVariant(Section):
+    """What one kind of model is asked. Files are relative to `word_lists`."""
+
+    templates: str = Field(description="template file")
+    filler: str | None = Field(None, description="file with a line that is put before each context")
+    prompt: str | None = Field(
+        None,
+        description=(
+            "for generative models (`llm`): file with the text around a question and "
+            "its lettered options"
+        ),
+    )
+    prompts: list[str] | None = Field(
+        None,
+        min_length=1,
+        description=(
+            "several such files instead of `prompt`: everything is asked in each of these prompt "
+            "formats, and intervals also generalise to other formats"
+        ),
+    )
+    sample: SampleOrAll | None = Field(
+        None, description="replaces the dataset's `sample`; `all` asks everything"
+    )
+    subjects: list[str] | None = Field(
+        None,
+        min_length=1,
+        max_length=2,
+        description=(
+            "subject lists that replace the dataset's. Without them, variants of masked language "
+            "models keep the subjects that are a single token of their tokenizer, or all subjects "
+            "if the dataset has `target_scoring`"
+        ),
+    )
+
+    tokenizer: Name | None = Field(
+        None,
+        description=(
+            "with `balance`: the tokenizer whose tokens count, one of `tokenizers`; use the "
+            "tokenizer of the models that answer the variant. Variants of masked language models "
+            "have their own"
+        ),
+    )
+
+    @property
+    def prompt_files(self) -> list[str]:
+        """The files of prompts, one for each prompt format."""
+        if self.prompts:
+            return self.prompts
+        return [self.prompt] if self.prompt else []
+
+
+class UnderspecifiedDataset(DatasetSection):
+    """A dataset of underspecified questions about pairs of subjects: a column of the grid."""
+
+    family: Literal["underspecified"] = Field(
+        "underspecified", description="what is asked, and how it is measured"
+    )
+    subjects: list[str] = Field(
+        min_length=1,
+        max_length=2,
+        description="one subject list (all pairs) or two (all pairs across the lists)",
+    )
+    attributes: str = Field(description="attribute file")
+    pronouns: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "pronoun of each group of subjects; masked language models are also asked "
+            "for the pronouns"
+        ),
+    )
+    antonyms: bool = Field(
+        False,
+        description=(
+            "whether antonyms of attributes (`[p_act:antonym]`) are asked instead "
+            "of their negations"
+        ),
+    )
+    balance: Balance | None = Field(
+        None,
+        description=(
+            "keeps only subjects that make the groups alike in tokens, or in tokens and frequency"
+        ),
+    )
+    target_scoring: TargetScoring | None = Field(
+        None,
+        description=(
+            "for masked language models: how subjects and pronouns of several tokens are scored "
+            "(see docs/scoring.md); without it, such subjects are dropped"
+        ),
+    )
+    measures: list[GroupMeasure] | None = Field(
+        [],
+        description=(
+            "comparisons of the subjects as groups, in addition to the measures of the family; "
+            "null for all"
+        ),
+    )
+    stereotypes: str | None = Field(
+        None,
+        description=(
+            "file with attributes, each with the group that a stereotype links to it: measures how "
+            "far models agree with the stereotypes (see docs/datasets.md)"
+        ),
+    )
+    failure_threshold: float = Field(
+        0.1,
+        ge=0,
+        le=1,
+        description=(
+            "with `measures`: a case fails if the scores of its groups differ by more than this"
+        ),
+    )
+    limit: ListLimit = Field(ListLimit(), description="shortens the word lists")
+    variants: dict[Variant, DatasetVariant] = Field(
+        min_length=1, description="what each kind of model is asked"
+    )
+
+    @property
+    def compares_groups(self) -> bool:
+        """Whether its subjects are compared as groups."""
+        return self.measures != []
+
+    def sample_of(self, variant: str) -> Sample | None:
+        """Returns the sample of a variant, None if all is asked."""
+        return self.variants[variant].sample or self.sample
+
+    def subjects_of(self, variant: str) -> list[str]:
+        """Returns the subject lists of a variant."""
+        return self.variants[variant].subjects or self.subjects
+
+    @property
+    def balances_by_tokens(self) -> bool:
+        """Whether groups of subjects are made alike in their tokens."""
+        return self.balance is not None and "tokens" in self.balance.by
+
+    def filtering_tokenizer(self, variant: str) -> str | None:
+        """Returns the tokenizer that drops subjects of several tokens, None if all are kept."""
+        chosen = self.variants.get(variant)
+        if chosen is None or chosen.subjects or self.target_scoring:
+            return None
+        return masked_tokenizer(variant)
+
+    def needed_tokenizer(self, variant: str) -> str | None:
+        """Returns the tokenizer that drops or balances subjects, None if no tokens are counted."""
+        chosen = self.variants.get(variant)
+        if chosen is None or not self.balances_by_tokens:
+            return self.filtering_tokenizer(variant)
+        return masked_tokenizer(variant) or chosen.tokenizer
+
+
+def is_generative(variant: str) -> bool:
+    """Whether a variant is for generative models."""
+    return variant.split("-")[0] == "llm"
+
+
+def masked_tokenizer(variant: str) -> str | None:
+    """Returns the tokenizer of a variant of masked language models, None of other variants."""
+    return variant.removeprefix("lm-") if variant.startswith("lm-") else None
 
 
 def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
@@ -65,97 +257,192 @@ def underspecified_datasets(grid: Grid) -> dict[str, UnderspecifiedDataset]:
     }
 
 
-def prompt_faults(source: str, dataset: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
-    """Yields variants of generative models without a prompt, and other variants with one."""
-    for variant, chosen in section.variants.items():
-        key, files = f"datasets.{dataset}.variants.{variant}.prompt", chosen.prompt_files
+# Faults of a config
+
+
+class ConfigFaults:
+    """Finds what is wrong with the datasets of the family and the models that answer them.
+
+    Attributes:
+        grid: the config.
+        source: its file.
+        datasets: the datasets of the family, by name.
+        variants: the variants of all of them.
+    """
+
+    def __init__(self, grid: Grid, source: str) -> None:
+        self.grid = grid
+        self.source = source
+        self.datasets = underspecified_datasets(grid)
+        self.variants = {name for section in self.datasets.values() for name in section.variants}
+
+    def fault(self, key: str, problem: str, expected: str) -> Fault:
+        """Returns a fault of a key of the config."""
+        return Fault(self.source, key, problem, expected)
+
+    def __iter__(self) -> Iterator[Fault]:
+        """Yields names that the config does not define, and models that do not fit datasets."""
+        yield from self.unlearned()
+        yield from self.missing_masks()
+        for name, model in self.grid.models.items():
+            key = f"models.{name}"
+            yield from self.unfit_variant(f"{key}.variant", model)
+            yield from self.unknown_tokenizer(f"{key}.variant", model.variant)
+            names = [*model.predictions]
+            yield from unknown_names(self.source, f"{key}.predictions", names, self.datasets)
+        for name, section in self.datasets.items():
+            yield from self.of_dataset(f"datasets.{name}", section)
+        for model_name in self.grid.run.models:
+            for dataset in self.grid.run.datasets:
+                are_defined = dataset in self.datasets and model_name in self.grid.models
+                if are_defined and self.grid.fits(model_name, dataset):
+                    yield from cell_faults(self.grid, self.source, model_name, dataset)
+
+    def of_dataset(self, key: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+        """Yields the faults of a dataset's section, whose key is given."""
+        for variant in section.variants:
+            yield from self.unknown_tokenizer(f"{key}.variants.{variant}", variant)
+        for variant, chosen in section.variants.items():
+            yield from self.of_prompts(f"{key}.variants.{variant}.prompt", variant, chosen)
+        for variant, chosen in section.variants.items():
+            place = f"{key}.variants.{variant}.tokenizer"
+            yield from self.of_balance(place, variant, chosen.tokenizer, section)
+        if section.target_scoring and self.grid.scoring in MODES:
+            only = f"`scoring: {self.grid.scoring}` scores only words of one token"
+            problem = f"{section.target_scoring!r}, but {only}"
+            expected = "`scoring: exact`, or no `target_scoring`"
+            yield self.fault(f"{key}.target_scoring", problem, expected)
+
+    def of_prompts(self, key: str, variant: str, chosen: DatasetVariant) -> Iterator[Fault]:
+        """Yields a generative variant without a prompt, and another variant with one."""
+        files = chosen.prompt_files
         if is_generative(variant) and not files:
             expected = "a file such as prompts/two-options.txt, which generative models need"
-            yield Fault(source, key, "none", expected)
+            yield self.fault(key, "none", expected)
         if not is_generative(variant) and files:
-            names = ", ".join(map(repr, files))
             expected = "no prompt, which is only for generative models (`llm`)"
-            yield Fault(source, key, names, expected)
+            yield self.fault(key, ", ".join(map(repr, files)), expected)
         if chosen.prompt and chosen.prompts:
-            yield Fault(source, key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
+            yield self.fault(key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
 
-
-def filtering_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
-    """Returns the tokenizer that drops subjects of several tokens, None if all are kept."""
-    chosen = section.variants.get(variant)
-    if chosen is None or not variant.startswith("lm-") or chosen.subjects or section.target_scoring:
-        return None
-    return variant.removeprefix("lm-")
-
-
-def needed_tokenizer(section: UnderspecifiedDataset, variant: str) -> str | None:
-    """Returns the tokenizer that drops or balances subjects, None if no tokens are counted."""
-    chosen = section.variants.get(variant)
-    if chosen is not None and balances_by_tokens(section):
-        return variant.removeprefix("lm-") if variant.startswith("lm-") else chosen.tokenizer
-    return filtering_tokenizer(section, variant)
-
-
-def balances_by_tokens(section: UnderspecifiedDataset) -> bool:
-    """Whether groups of subjects are made alike in their tokens."""
-    return section.balance is not None and "tokens" in section.balance.by
-
-
-def balance_faults(
-    grid: Grid, source: str, dataset: str, section: UnderspecifiedDataset
-) -> Iterator[Fault]:
-    """Yields variants whose tokenizer is missing, unknown, or has nothing to balance."""
-    by_tokens = balances_by_tokens(section)
-    for variant, chosen in section.variants.items():
-        key = f"datasets.{dataset}.variants.{variant}.tokenizer"
-        has_own, tokenizer = variant.startswith("lm-"), chosen.tokenizer
+    def of_balance(
+        self, key: str, variant: str, tokenizer: str | None, section: UnderspecifiedDataset
+    ) -> Iterator[Fault]:
+        """Yields a tokenizer of a variant that is missing, unknown, or has nothing to balance."""
+        has_own, by_tokens = masked_tokenizer(variant) is not None, section.balances_by_tokens
         if tokenizer is None:
             if by_tokens and not has_own:
                 problem = "none, although the dataset balances by tokens"
-                yield Fault(source, key, problem, one_of(grid.tokenizers))
-        elif has_own:
-            reason = "a variant of masked language models has its own tokenizer"
-            yield Fault(source, key, f"{tokenizer!r}, but {reason}", "no `tokenizer` here")
-        elif not by_tokens:
-            reason = "the dataset does not balance by tokens"
-            yield Fault(source, key, f"{tokenizer!r}, but {reason}", "no `tokenizer` here")
+                yield self.fault(key, problem, one_of(self.grid.tokenizers))
+        elif by_tokens and not has_own:
+            yield from unknown_names(self.source, key, [tokenizer], self.grid.tokenizers)
         else:
-            yield from unknown_names(source, key, [tokenizer], grid.tokenizers)
+            reason = "the dataset does not balance by tokens"
+            if has_own:
+                reason = "a variant of masked language models has its own tokenizer"
+            yield self.fault(key, f"{tokenizer!r}, but {reason}", "no `tokenizer` here")
+
+    def unlearned(self) -> Iterator[Fault]:
+        """Yields models that cannot learn the synthetic bias of all datasets of their variant.
+
+        Models that are not selected count too, because corpora are the same whichever are: one for
+        each dataset and task.
+        """
+        variant_of_task: dict[str, str | None] = {}
+        for name, model in self.grid.models.items():
+            if not learns_variant(model):
+                continue
+            datasets = []
+            for dataset, section in self.datasets.items():
+                if model.variant in section.variants:
+                    datasets.append(dataset)
+            # Generative models may learn statements alone, and any model datasets of families
+            # without variants.
+            learns_others = model.task == GENERATIVE_TASK or self.grid.learned_datasets(name)
+            needs_dataset = model.variant is not None or not learns_others
+            if not datasets and name in self.grid.run.models and needs_dataset:
+                deed = "is trained on the synthetic bias of underspecified datasets"
+                problem = f"{name!r} {deed} but answers none of them"
+                expected = "a `variant` of one of the datasets"
+                yield self.fault(f"models.{name}.train.synthetic", problem, expected)
+            variant = variant_of_task.setdefault(model.task, model.variant)
+            if model.variant != variant:
+                others = f"other synthetic models of the task answer {variant!r}"
+                expected = "the same variant for all synthetic models of a task"
+                problem = f"{model.variant!r}, but {others}"
+                yield self.fault(f"models.{name}.variant", problem, expected)
+            for dataset in datasets:
+                yield from self.own_subjects(name, dataset, str(model.variant))
+
+    def own_subjects(self, model: str, dataset: str, variant: str) -> Iterator[Fault]:
+        """Yields subjects that masked language models have for themselves.
+
+        The known effect in a dataset must be the same for all models.
+        """
+        section = self.datasets[dataset]
+        subjects = section.variants[variant].subjects
+        if masked_tokenizer(variant) and subjects != section.subjects:
+            key = f"datasets.{dataset}.variants.{variant}.subjects"
+            problem = f"{subjects}, but {model!r} is trained on synthetic bias"
+            yield self.fault(key, problem, f"the subjects of the dataset, {section.subjects}")
+
+    def unfit_variant(self, key: str, model: Model) -> Iterator[Fault]:
+        """Yields a variant of a model that is for models of another task."""
+        task = TASKS.get(model.task)
+        if model.variant is None or (task and model.variant.startswith(task.variants)):
+            return
+        fitting: set[str] = set()
+        if task:
+            fitting = {name for name in self.variants if name.startswith(task.variants)}
+        hint = nearest_name(model.variant, fitting)
+        problem = f"{model.variant!r} is not for the task {model.task!r}{hint}"
+        yield self.fault(key, problem, one_of(fitting) if task else "no variant")
+
+    def missing_masks(self) -> Iterator[Fault]:
+        """Yields tokenizers of masked language models without a mask token."""
+        of_models = {model.variant for model in self.grid.models.values()}
+        for name, tokenizer in self.grid.tokenizers.items():
+            variant = f"lm-{name}"
+            if variant in self.variants | of_models and tokenizer.mask is None:
+                expected = f"the key, because masked language models answer the variant {variant}"
+                yield self.fault(f"tokenizers.{name}.mask", "missing", expected)
+
+    def unknown_tokenizer(self, key: str, variant: str | None) -> Iterator[Fault]:
+        """Yields a variant of masked language models whose tokenizer is not in the config."""
+        tokenizers, tokenizer = self.grid.tokenizers, masked_tokenizer(variant or "")
+        if tokenizer is not None and tokenizer not in tokenizers:
+            problem = f"unknown tokenizer {tokenizer!r}{nearest_name(tokenizer, tokenizers)}"
+            yield self.fault(key, problem, one_of(tokenizers) + " (tokenizers)")
 
 
-def config_faults(grid: Grid, source: str) -> Iterator[Fault]:
-    """Yields names that the config does not define, and models that do not fit datasets."""
-    datasets = underspecified_datasets(grid)
-    yield from synthetic_faults(grid, source)
-    yield from mask_faults(grid, source)
-    for name, model in grid.models.items():
-        key = f"models.{name}"
-        yield from task_faults(grid, source, name)
-        yield from tokenizer_faults(grid, source, f"{key}.variant", model.variant)
-        yield from unknown_names(source, f"{key}.predictions", [*model.predictions], datasets)
-    for name, section in datasets.items():
-        yield from dataset_faults(grid, source, name, section)
-    for model_name in grid.run.models:
-        for dataset_name in grid.run.datasets:
-            are_defined = dataset_name in datasets and model_name in grid.models
-            if are_defined and grid.fits(model_name, dataset_name):
-                yield from cell_faults(grid, source, model_name, dataset_name)
+def learns_variant(model: Model) -> bool:
+    """Whether a model learns the synthetic bias of all datasets of its variant."""
+    train = model.train
+    if train is None or train.synthetic is None or train.dataset:
+        return False
+    return model.task in TASKS
 
 
-def dataset_faults(
-    grid: Grid, source: str, name: str, section: UnderspecifiedDataset
-) -> Iterator[Fault]:
-    """Yields the faults of a dataset's section."""
-    for variant in section.variants:
-        key = f"datasets.{name}.variants.{variant}"
-        yield from tokenizer_faults(grid, source, key, variant)
-    yield from prompt_faults(source, name, section)
-    yield from balance_faults(grid, source, name, section)
-    if section.target_scoring and grid.scoring in SCORES_OF_MODE:
-        only = f"`scoring: {grid.scoring}` scores only words of one token"
-        problem = f"{section.target_scoring!r}, but {only}"
-        expected = "`scoring: exact`, or no `target_scoring`"
-        yield Fault(source, f"datasets.{name}.target_scoring", problem, expected)
+def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
+    """Yields the reasons why a model cannot answer a dataset."""
+    variant, section = str(grid.models[model].variant), underspecified_datasets(grid)[dataset]
+    origin = grid.models[model].source
+    yield from origin.cell_faults(model, dataset, grid.results, source)
+    if origin.brings_instances:
+        return
+    tokenizer = section.needed_tokenizer(variant)
+    entry = grid.tokenizers.get(tokenizer) if tokenizer else None
+    if entry is not None and entry.checkpoint is None and entry.folder is None:
+        deed, expected = "balances", "one of them"
+        if not section.balance:
+            deed = "filters"
+            expected += ", or `subjects` in the variant, or `target_scoring` in the dataset"
+        lacks = f"{tokenizer!r} has no `checkpoint` or `folder`"
+        problem = f"{lacks}, but {deed} the subjects of {dataset!r}"
+        yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
+
+
+# Faults of word lists
 
 
 def unbalanced_faults(source: str, key: str, lists: WordLists) -> Iterator[Fault]:
@@ -176,135 +463,30 @@ def unbalanced_faults(source: str, key: str, lists: WordLists) -> Iterator[Fault
         expected = "lists with `[subj] group | term | frequency`, or `by: [tokens]`"
         yield Fault(source, f"{key}.by", "subjects without a frequency", expected)
     else:
-        refusal = design_of(lists).refusal
+        refusal = planned_instances(lists).refusal
         if refusal is not None:
             yield Fault(source, key, *refusal)
 
 
-def synthetic_faults(grid: Grid, source: str) -> Iterator[Fault]:
-    """Yields models that cannot learn the synthetic bias of all datasets of their variant.
+def pronoun_faults(
+    source: str, key: str, section: UnderspecifiedDataset, lists: WordLists
+) -> Iterator[Fault]:
+    """Yields groups of subjects without a pronoun.
 
-    Models that are not selected count too, because corpora are the same whichever are: one for each
-    dataset and task.
+    Args:
+        source: the config's file.
+        key: the key of the dataset's `pronouns`.
+        section: the dataset.
+        lists: the word lists of a variant.
     """
-    variant_of_task: dict[str, str | None] = {}
-    for name, model in grid.models.items():
-        if not learns_variant(model):
-            continue
-        datasets = datasets_with_variant(grid, model.variant)
-        # Generative models may learn statements alone, and any model datasets of families without
-        # variants.
-        learns_others = model.task == GENERATIVE_TASK or bool(grid.learned_datasets(name))
-        needs_dataset = model.variant is not None or not learns_others
-        if not datasets and name in grid.run.models and needs_dataset:
-            deed = "is trained on the synthetic bias of underspecified datasets"
-            problem = f"{name!r} {deed} but answers none of them"
-            key = f"models.{name}.train.synthetic"
-            yield Fault(source, key, problem, "a `variant` of one of the datasets")
-        variant = variant_of_task.setdefault(model.task, model.variant)
-        if model.variant != variant:
-            others = f"other synthetic models of the task answer {variant!r}"
-            expected = "the same variant for all synthetic models of a task"
-            yield Fault(
-                source, f"models.{name}.variant", f"{model.variant!r}, but {others}", expected
-            )
-        for dataset in datasets:
-            yield from synthetic_subject_faults(grid, source, name, dataset)
+    groups = {group for subjects in lists.subjects for group in subjects.groups}
+    for group in sorted(groups - section.pronouns.keys(), key=str):
+        noun = f"subjects of group {group!r}" if group else "subjects without a group"
+        problem = f"no pronoun for {noun} in {', '.join(section.subjects)}"
+        yield Fault(source, key, problem, "a pronoun for the group of each subject")
 
 
-def learns_variant(model: Model) -> bool:
-    """Whether a model learns the synthetic bias of all datasets of its variant."""
-    train = model.train
-    if train is None or train.synthetic is None or train.dataset:
-        return False
-    return model.task in VARIANT_OF_TASK
-
-
-def datasets_with_variant(grid: Grid, variant: str | None) -> list[str]:
-    """Returns the names of the datasets that have a variant."""
-    datasets = underspecified_datasets(grid)
-    return [name for name, section in datasets.items() if variant in section.variants]
-
-
-def synthetic_subject_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields subjects that masked language models have for themselves.
-
-    The known effect in a dataset must be the same for all models.
-    """
-    section, variant = underspecified_datasets(grid)[dataset], str(grid.models[model].variant)
-    subjects = section.variants[variant].subjects
-    if variant.startswith("lm-") and subjects != section.subjects:
-        key = f"datasets.{dataset}.variants.{variant}.subjects"
-        problem = f"{subjects}, but {model!r} is trained on synthetic bias"
-        yield Fault(source, key, problem, f"the subjects of the dataset, {section.subjects}")
-
-
-def task_faults(grid: Grid, source: str, name: str) -> Iterator[Fault]:
-    """Yields a model whose variant is for models of another task."""
-    model = grid.models[name]
-    start = VARIANT_OF_TASK.get(model.task)
-    if model.variant is None or (start and model.variant.startswith(start)):
-        return
-    fitting: set[str] = set()
-    if start:
-        fitting = {variant for variant in all_variants(grid) if variant.startswith(start)}
-    hint = nearest_name(model.variant, fitting)
-    problem = f"{model.variant!r} is not for the task {model.task!r}{hint}"
-    expected = one_of(fitting) if start else "no variant"
-    yield Fault(source, f"models.{name}.variant", problem, expected)
-
-
-def all_variants(grid: Grid) -> set[str]:
-    """Returns the variants of all datasets."""
-    variants: set[str] = set()
-    for section in underspecified_datasets(grid).values():
-        variants.update(section.variants)
-    return variants
-
-
-def mask_faults(grid: Grid, source: str) -> Iterator[Fault]:
-    """Yields tokenizers of masked language models without a mask token."""
-    variants = all_variants(grid)
-    variants.update(model.variant for model in grid.models.values() if model.variant)
-    for name, tokenizer in grid.tokenizers.items():
-        variant = f"lm-{name}"
-        if variant in variants and tokenizer.mask is None:
-            expected = f"the key, because masked language models answer the variant {variant}"
-            yield Fault(source, f"tokenizers.{name}.mask", "missing", expected)
-
-
-def tokenizer_faults(grid: Grid, source: str, key: str, variant: str | None) -> Iterator[Fault]:
-    """Yields a variant whose tokenizer is not in the config."""
-    tokenizer = (variant or "").removeprefix("lm-")
-    if variant and variant.startswith("lm-") and tokenizer not in grid.tokenizers:
-        problem = f"unknown tokenizer {tokenizer!r}{nearest_name(tokenizer, grid.tokenizers)}"
-        yield Fault(source, key, problem, one_of(grid.tokenizers) + " (tokenizers)")
-
-
-def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
-    """Yields the reasons why a model cannot answer a dataset."""
-    variant, section = str(grid.models[model].variant), underspecified_datasets(grid)[dataset]
-    origin = grid.models[model].source
-    yield from origin.cell_faults(model, dataset, grid.results, source)
-    if origin.brings_instances:
-        return
-    tokenizer = needed_tokenizer(section, variant)
-    entry = grid.tokenizers.get(tokenizer) if tokenizer else None
-    if entry is not None and entry.checkpoint is None and entry.folder is None:
-        deed, expected = "balances", "one of them"
-        if not section.balance:
-            deed = "filters"
-            expected += ", or `subjects` in the variant, or `target_scoring` in the dataset"
-        lacks = f"{tokenizer!r} has no `checkpoint` or `folder`"
-        problem = f"{lacks}, but {deed} the subjects of {dataset!r}"
-        yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
-
-
-def group_options(section: UnderspecifiedDataset) -> dict[str, Any]:
-    """Returns the comparisons of groups; the threshold of failures only if there are any."""
-    if not section.compares_groups:
-        return {"measures": section.measures}
-    return section.model_dump(include={"measures", "failure_threshold"})
+# The family
 
 
 class Underspecified(Family):
@@ -326,8 +508,8 @@ class Underspecified(Family):
             "biasgrid.formats.unqover.commands:export_cell",
         )
     }
-    modes = SCORES_OF_MODE
-    sorts: ClassVar = dict.fromkeys(ANSWER_KIND_OF_MODEL, "subjects")
+    modes = MODES
+    sorts: ClassVar = dict.fromkeys(TASKS, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")
     expected = "a model with a `variant` of the underspecified datasets"
@@ -339,26 +521,24 @@ class Underspecified(Family):
             return None
         imported = entry.source.scoring(dataset)
         scoring = imported or grid.scoring
-        options = {"task": entry.task, "scoring": scoring, **group_options(section)}
+        options: dict[str, Any] = {"task": entry.task, "scoring": scoring}
+        comparisons = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
+        options |= section.model_dump(include=comparisons)
         if grid.inference.precision in COARSE_PRECISIONS and not imported:
             options["precision"] = grid.inference.precision
         if section.stereotypes:
-            options["stereotypes"] = groups_named(Path(grid.word_lists, section.stereotypes))
+            stereotypes = read_stereotypes(Path(grid.word_lists, section.stereotypes), [])
+            options["stereotypes"] = {name: line.text for name, line in stereotypes.items()}
         # Options of generative models are letters, whose probabilities are read in one way.
         settings: dict[str, Any] = {} if is_generative(entry.variant) else {"scoring": scoring}
-        row_bytes = BYTES_PER_INSTANCE.get(entry.task, 0)
+        task = TASKS.get(entry.task, AskedTask("", "", 0))
+        row_bytes = task.row_bytes
         if entry.task == "fill-mask" and imported is None:
             pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0
-        return Question(
-            entry.variant,
-            ANSWER_KIND_OF_MODEL.get(entry.task, ""),
-            settings,
-            options,
-            needed_tokenizer(section, entry.variant),
-            row_bytes,
-        )
+        tokenizer = section.needed_tokenizer(entry.variant)
+        return Question(entry.variant, task.answer, settings, options, tokenizer, row_bytes)
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Describes that the dataset lacks the variant that a model names."""
@@ -373,10 +553,10 @@ class Underspecified(Family):
         """Returns the word lists of a dataset's variant."""
         folder, section = Path(grid.word_lists), underspecified_datasets(grid)[dataset]
         chosen = section.variants[variant]
+        tokenizer = masked_tokenizer(variant)
         mask, pronouns = None, {}
-        if variant.startswith("lm-"):
-            mask = grid.tokenizers[variant.removeprefix("lm-")].mask
-            pronouns = section.pronouns
+        if tokenizer is not None:
+            mask, pronouns = grid.tokenizers[tokenizer].mask, section.pronouns
         return WordListFiles(
             templates=folder / chosen.templates,
             subjects=tuple(folder / name for name in section.subjects_of(variant)),
@@ -389,7 +569,7 @@ class Underspecified(Family):
             prompts=tuple(folder / name for name in chosen.prompt_files),
             is_english=section.is_english,
             antonyms=section.antonyms,
-            one_token=filtering_tokenizer(section, variant) is not None,
+            one_token=section.filtering_tokenizer(variant) is not None,
             balance=section.balance,
         )
 
@@ -433,15 +613,14 @@ class Underspecified(Family):
         Returns:
             The description, None without a sample.
         """
-        design = design_of(lists)
-        if design.asked is None:
+        if lists.sample is None:
             return None
+        design = planned_instances(lists)
         # The config is read faster without polars.
-        from biasgrid.families.underspecified.blocks import clusters_of_associations
-        from biasgrid.families.underspecified.expand import asked_groups
+        from biasgrid.families.underspecified.samples import asked_groups, clusters_of_associations
 
-        chosen = asked_groups(design, design.asked)
-        asked, available = clusters_of_associations(design.crossing, chosen, clusters())
+        chosen = asked_groups(design, lists.sample)
+        asked, available = clusters_of_associations(design, chosen, clusters())
         complete = (asked == available).sum()
         fewest, most = available.min(), available.max()
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
@@ -459,7 +638,7 @@ class Underspecified(Family):
 
     def faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields the faults of variants, tokenizers, dumps and the known effect."""
-        yield from config_faults(grid, source)
+        yield from ConfigFaults(grid, source)
 
     def measure_faults(self, grid: Grid, source: str) -> Iterator[Fault]:
         """Yields comparisons of groups that cannot be computed, and faulty stereotypes."""
@@ -469,7 +648,9 @@ class Underspecified(Family):
                 continue
             # A missing folder of lists is reported once, not for each of its files.
             if section.stereotypes and Path(grid.word_lists).is_dir():
-                yield from stereotype_form_faults(Path(grid.word_lists, section.stereotypes))
+                faults: list[Fault] = []
+                read_stereotypes(Path(grid.word_lists, section.stereotypes), faults)
+                yield from faults
             measures = section.measures or ()
             yield from combination_faults(source, name, "subjects", measures, classes=0)
 
@@ -487,9 +668,11 @@ class Underspecified(Family):
         if unbalanced:
             yield from unbalanced
             return
-        design = design_of(lists)
+        design = planned_instances(lists)
         if section.stereotypes:
-            yield from unknown_stereotype_faults(Path(grid.word_lists, section.stereotypes), lists)
+            path = Path(grid.word_lists, section.stereotypes)
+            attributes = {row.name for rows in lists.attributes.values() for row in rows}
+            yield from unknown_stereotypes(path, attributes, lists.subjects)
         sample = section.sample_of(variant)
         if is_generative(variant):
             instances, noun = design.instances, "swap groups of four"
@@ -497,7 +680,7 @@ class Underspecified(Family):
         has_own_sample = section.variants[variant].sample is not None
         sample_key = f"{key}.variants.{variant}.sample" if has_own_sample else f"{key}.sample"
         yield from sample_faults(source, sample_key, sample, design.swap_groups, "swap groups")
-        if section.pronouns and variant.startswith("lm-"):
+        if section.pronouns and masked_tokenizer(variant) is not None:
             yield from pronoun_faults(source, f"{key}.pronouns", section, lists)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
@@ -506,26 +689,6 @@ class Underspecified(Family):
         if entry.train is None or entry.train.dataset:
             return False
         return entry.variant in section.variants
-
-
-def pronoun_faults(
-    source: str, key: str, section: UnderspecifiedDataset, lists: WordLists
-) -> Iterator[Fault]:
-    """Yields groups of subjects without a pronoun.
-
-    Args:
-        source: the config's file.
-        key: the key of the dataset's `pronouns`.
-        section: the dataset.
-        lists: the word lists of a variant.
-    """
-    groups: set[str | None] = set()
-    for subjects in lists.subjects:
-        groups.update(subjects.groups)
-    for group in sorted(groups - section.pronouns.keys(), key=str):
-        noun = f"subjects of group {group!r}" if group else "subjects without a group"
-        problem = f"no pronoun for {noun} in {', '.join(section.subjects)}"
-        yield Fault(source, key, problem, "a pronoun for the group of each subject")
 
 
 FAMILY = Underspecified()

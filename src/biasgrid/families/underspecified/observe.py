@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.base.arrays import BoolArray, FloatArray, divide
 from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Scoring
-from biasgrid.families.underspecified.section import SCORES_OF_MODE
+from biasgrid.families.underspecified.family import MODES
 from biasgrid.tables.files import TableError
 from biasgrid.tables.instances import OF_FORMAT
 
@@ -117,7 +117,7 @@ def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
     Args:
         predictions: answers of the kind `span` or `choice`, distinguishable by their columns.
         scoring: how probabilities of words become scores: as they are, or by a mode of
-            `SCORES_OF_MODE`.
+            `MODES`.
 
     Returns:
         Shape (rows, 2), in [0, 1]: for spans the geometric mean of the probabilities of their start
@@ -127,11 +127,11 @@ def score_array(predictions: pl.DataFrame, scoring: Scoring) -> FloatArray:
         start = candidate_values(predictions["starts"], 2)
         end = candidate_values(predictions["ends"], 2)
         return np.sqrt(start * end, out=start)
-    if scoring not in SCORES_OF_MODE:
+    if scoring not in MODES:
         return candidate_values(predictions["probabilities"], 2)
     # The candidates behind both subjects are their pronouns.
     words = np.split(candidate_values(predictions["probabilities"], 4), 2, axis=1)
-    scores: FloatArray = load_reference(SCORES_OF_MODE[scoring])(*words)
+    scores: FloatArray = load_reference(MODES[scoring])(*words)
     return scores
 
 
@@ -179,20 +179,24 @@ def compare_subjects(
         TableError: a swap group has not exactly its four instances.
     """
     firsts, place = places_in_swap_groups(instances)
-    read_scores = partial(score_array, scoring=scoring)
-    scores = scores_in_places(instances, predictions, read_scores, place).reshape(-1, 2, 2, 2)
+    if not predictions["instance"].equals(instances["instance"]):
+        places = instances.select("instance", place=pl.lit(pl.Series(place)))
+        predictions = predictions.join(places, on="instance", maintain_order="left")
+        place = predictions["place"].to_numpy()
+    scores = scores_in_places(predictions, place, partial(score_array, scoring=scoring))
     columns: dict[str, npt.NDArray[Any]] = {}
     for part in row_slices(len(firsts)):
-        for name, values in compare_scores(scores[part]).items():
+        by_group = scores[part].reshape(-1, 2, 2, 2)
+        for name, values in compare_scores(by_group).items():
             column = columns.setdefault(name, np.empty(len(firsts), dtype=values.dtype))
             column[part] = values
-    columns[SUBJECT_SCORES] = scores.reshape(-1, 8)
+    columns[SUBJECT_SCORES] = scores
     if has_pronouns(predictions):
-        of_pronouns = scores_in_places(instances, predictions, pronoun_scores, place)
-        columns[PRONOUN_SCORES] = of_pronouns.reshape(-1, 8)
+        columns[PRONOUN_SCORES] = scores_in_places(predictions, place, pronoun_scores)
     if "unknown" in predictions.columns:
-        unknown = scores_in_places(instances, predictions, unknown_texts, place).reshape(-1, 8)
-        columns[UNKNOWN_TEXT] = unknown.max(axis=1) > 0
+        unknown = predictions["unknown"].fill_null(value=False).to_numpy()
+        columns[UNKNOWN_TEXT] = np.zeros(len(firsts), dtype=np.bool_)
+        columns[UNKNOWN_TEXT][place[unknown] // 4] = True
     format_columns = [name for name in OF_FORMAT if name in instances.columns]
     groups = instances.select("swap_group", *SWAP_GROUP_COLUMNS, *format_columns)[firsts]
     literals = {name: pl.lit(pl.Series(values)) for name, values in columns.items()}
@@ -204,16 +208,6 @@ def has_pronouns(predictions: pl.DataFrame) -> bool:
     if "probabilities" not in predictions.columns:
         return False
     return bool((predictions["probabilities"].list.len() > 3).any())
-
-
-def unknown_texts(predictions: pl.DataFrame) -> FloatArray:
-    """Returns 1 where the tokenizer does not know the text, else 0.
-
-    Returns:
-        Shape (rows, 2): the same number twice, like scores of both subjects.
-    """
-    unknown = predictions["unknown"].fill_null(value=False).to_numpy().astype(np.float64)
-    return np.repeat(unknown[:, None], 2, axis=1)
 
 
 def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
@@ -327,36 +321,27 @@ def mixed_groups(instances: pl.DataFrame, firsts: Places, place: Places) -> Bool
 
 
 def scores_in_places(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
-    read: Callable[[pl.DataFrame], FloatArray],
-    place: Places,
+    predictions: pl.DataFrame, place: Places, read: Callable[[pl.DataFrame], FloatArray]
 ) -> FloatArray:
-    """Returns S of x1 and x2 by the place of instances in their swap groups.
+    """Returns S of x1 and x2 of all instances of each swap group.
 
     Args:
-        instances: see `compare_subjects`.
-        predictions: see `compare_subjects`.
-        read: returns the scores of both subjects in the order of predictions, shape (rows, 2).
+        predictions: whole swap groups in any order.
         place: the place of each instance; see `places_in_swap_groups`.
+        read: returns the scores of both subjects in the order of predictions, shape (rows, 2).
 
     Returns:
-        Shape (instances, 2).
+        Shape (groups, 8): by order, question and subject; see `scores_in_groups`.
     """
-    if not predictions["instance"].equals(instances["instance"]):
-        places = instances.select("instance", place=pl.lit(pl.Series(place)))
-        predictions = predictions.join(places, on="instance", maintain_order="left")
-        place = predictions["place"].to_numpy()
-    by_subject = np.empty((len(place), 2))
-    flat = by_subject.reshape(-1)
+    by_subject = np.empty(2 * len(place))
     for part in row_slices(len(predictions), SCORES_AT_ONCE):
         scores = read(predictions[part])
         # x1 stands second where the order is swapped.
         is_swapped = place[part] >> 1 & 1
         position = 2 * place[part].astype(np.int64) + is_swapped
-        flat[position] = scores[:, 0]
-        flat[position ^ 1] = scores[:, 1]
-    return by_subject
+        by_subject[position] = scores[:, 0]
+        by_subject[position ^ 1] = scores[:, 1]
+    return by_subject.reshape(-1, 8)
 
 
 def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
@@ -366,32 +351,6 @@ def has_subject_groups(parts: Iterable[pl.DataFrame]) -> bool:
         parts: the observations of a cell, part by part.
     """
     return any(part["group1"].count() > 0 for part in parts)
-
-
-def stereotype_sides(
-    observations: pl.DataFrame, stereotypes: Mapping[str, str], by: str
-) -> IntArray:
-    """Returns which subject of each swap group the stereotype of its attribute names.
-
-    Args:
-        observations: from `observe.compare_subjects`.
-        stereotypes: the group that is named, by attribute: a group of subjects or, if subjects have
-            none, a subject.
-        by: which of the two, `group` or `subject`.
-
-    Returns:
-        Shape (swap groups,): 1 for x1 alone and -1 for x2 alone, so that times C it is C as the
-        named subject sees it; 0 if it names both or neither, or the attribute has no stereotype.
-    """
-    attributes = observations["attribute"].cast(pl.String)
-    named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
-    side: list[IntArray] = []
-    for which in (1, 2):
-        subject = observations[f"{by}{which}"].cast(pl.String)
-        is_named = (subject == named).fill_null(False).to_numpy()
-        side.append(is_named.astype(np.int64))
-    names_x1, names_x2 = side
-    return names_x1 - names_x2
 
 
 class Preferences(NamedTuple):

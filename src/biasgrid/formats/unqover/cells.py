@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
 from biasgrid.base.sections import Scoring
 from biasgrid.families import underspecified
-from biasgrid.families.underspecified.family import cell_faults, underspecified_datasets
-from biasgrid.families.underspecified.section import is_generative
+from biasgrid.families.underspecified.family import (
+    cell_faults,
+    is_generative,
+    underspecified_datasets,
+)
 from biasgrid.formats.unqover import GroupBy
 from biasgrid.formats.unqover.export import output_json, source_json, write_in_parts
 from biasgrid.formats.unqover.log import log_text
-from biasgrid.formats.unqover.mode import scoring_of
 from biasgrid.runs.results import TablesOfCells
+from biasgrid.tables.files import TableError, read_provenance
 
 
 class AnsweredCell(NamedTuple):
@@ -103,3 +107,16 @@ class Cells(TablesOfCells):
             "a variant for question answering (`qa`) or for masked language models (`lm-...`)"
         )
         raise InputError([Fault(str(self.path), key, problem, expected)])
+
+
+def scoring_of(paths: Sequence[Path]) -> Scoring:
+    """Returns the way in which predictions were scored; the config may say otherwise by now.
+
+    Raises:
+        TableError: the shards do not agree.
+    """
+    scorings = {read_provenance(path).get("scoring") for path in paths}
+    if scorings not in ({"exact"}, {"unqover"}):
+        names = ", ".join(sorted(map(str, scorings)))
+        raise TableError(f"{paths[0].parent}: scored as {names}; expected all exact or all unqover")
+    return cast(Scoring, scorings.pop())

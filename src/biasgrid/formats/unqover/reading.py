@@ -18,8 +18,8 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import explain_refusal
 from biasgrid.base.text import explain_unreadable
-from biasgrid.families.underspecified.keys import KEYS
-from biasgrid.families.underspecified.lists.subjects import read_subjects
+from biasgrid.families.underspecified.ask import KEYS
+from biasgrid.families.underspecified.lists import read_subjects
 from biasgrid.formats.unqover.entries import (
     FILE_TYPES,
     EntryQuestion,

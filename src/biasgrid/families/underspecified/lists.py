@@ -1,0 +1,387 @@
+"""Word lists: their lines, such as `[subj] female | Linda`, the subjects in them, and stereotypes.
+
+The first word of a line is its head. The lines of a head are a column, and the columns of a file
+are aligned: the first line of each is about the same subject or attribute, and so on.
+
+Planning a grid imports this module, so it must not import polars.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, islice
+from pathlib import Path
+from statistics import fmean, geometric_mean
+
+from biasgrid.base.faults import Fault, nearest_name
+from biasgrid.base.names import fold_name, similar_names, wide_space
+from biasgrid.base.records import ListLine, list_lines
+from biasgrid.families.family import TokenCounts
+from biasgrid.families.sampling import Balance, balanced_rows
+
+Problem = tuple[str, str]
+"""A problem of a line and the expected content."""
+LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
+SUBJECT = "[subj]"
+FREQUENCY = re.compile(r"[0-9]+(\.[0-9]+)?")
+
+
+class ListFile:
+    """A word list that is read.
+
+    Attributes:
+        path: the file.
+        faults: list to which faults are added; all files of a dataset share it.
+        lines: its lines that are neither blank nor comments; a list without any is a fault.
+    """
+
+    def __init__(self, path: Path, faults: list[Fault]) -> None:
+        self.path = path
+        self.faults = faults
+        self.lines = list_lines(path, "a word list", faults, is_needed=True)
+
+    def refuse(self, problem: str, expected: str, line: int | None = None) -> None:
+        """Adds a fault of a line, or of the whole file."""
+        where = f"line {line}" if line else ""
+        self.faults.append(Fault(str(self.path), where, problem, expected))
+
+
+@dataclass(frozen=True)
+class ListEntry:
+    """A line `HEAD [group |] term`, or of a subject `[subj] group | term | frequency`.
+
+    Attributes:
+        line: the number of the line, from 1.
+        group: the group, None if the line has none.
+        term: the term.
+        frequency: the frequency of a subject, None if it is unknown.
+    """
+
+    line: int
+    group: str | None
+    term: str
+    frequency: float | None = None
+
+
+Columns = Mapping[str, Sequence[ListEntry]]
+"""The lines of each head, in order of the heads' first appearance."""
+
+
+def read_columns(file: ListFile) -> dict[str, list[ListEntry]]:
+    """Reads a word list into columns; lines with faults are left out.
+
+    Terms with placeholders or odd white space, groups that differ only in case, and heads of which
+    only some lines have a group are faults, but not left out.
+    """
+    columns: dict[str, list[ListEntry]] = {}
+    for number, line in file.lines:
+        head, _, rest = line.partition(" ")
+        parts = [part.strip() for part in rest.split("|")]
+        group, term = (None, parts[0]) if len(parts) == 1 else parts[:2]
+        problem = line_problem(head, term, parts)
+        if problem:
+            file.refuse(*problem, number)
+            continue
+        frequency = float(parts[2]) if len(parts) == 3 else None
+        columns.setdefault(head, []).append(ListEntry(number, group, term, frequency))
+    for head, entries in columns.items():
+        for entry in entries:
+            for problem in term_problems(entry.term):
+                file.refuse(*problem, entry.line)
+        check_groups(file, head, entries)
+    return columns
+
+
+def line_problem(head: str, term: str, parts: Sequence[str]) -> Problem | None:
+    """Returns the problem of the form of a line, None without one.
+
+    Args:
+        head: its first word.
+        term: its term.
+        parts: the stripped parts between the signs `|` in the rest of the line.
+    """
+    if not LIST_PLACEHOLDER.fullmatch(head):
+        return f"begins with {head!r}", "a head such as [subj] and a space"
+    most_parts, expected = 2, "at most one: group | term"
+    if head == SUBJECT:
+        most_parts, expected = 3, "at most two: group | term | frequency"
+    if len(parts) > most_parts:
+        return f"{len(parts) - 1} '|' signs", expected
+    if not term:
+        return f"no term after {head}", "a term"
+    if len(parts) == 3 and not is_frequency(parts[2]):
+        return f"{parts[2]!r} is no frequency", "a number above 0: group | term | frequency"
+    return None
+
+
+def is_frequency(text: str) -> bool:
+    """Whether a text is a decimal number above 0."""
+    return FREQUENCY.fullmatch(text) is not None and float(text) > 0
+
+
+def term_problems(term: str) -> Iterator[Problem]:
+    """Yields placeholders and odd white space in a term."""
+    for placeholder in LIST_PLACEHOLDER.findall(term):
+        expected = "only words, because nothing fills placeholders there"
+        yield f"placeholder {placeholder} in {term!r}", expected
+    spaced = wide_space(term)
+    if spaced:
+        yield f"white space in {spaced!r}", "a single space between words"
+
+
+def check_groups(file: ListFile, head: str, entries: Sequence[ListEntry]) -> None:
+    """Refuses groups of a column that differ only in case, and lines without one beside others."""
+    first_line: dict[str, int] = {}
+    with_group, without_group = [], []
+    for entry in entries:
+        if entry.group is None:
+            without_group.append(entry)
+        else:
+            with_group.append(entry)
+            first_line.setdefault(entry.group, entry.line)
+    for group, similar in similar_names(first_line):
+        problem = f"the group {group!r} differs from {similar!r} only in case or normal form"
+        file.refuse(problem, "each group with one spelling", first_line[group])
+    # The fewer lines are more likely to be wrong; none are if all lines agree.
+    for entry in min(without_group, with_group, key=len):
+        own = "no group" if entry.group is None else "a group"
+        expected = f"a group and '|' in all {head} lines or in none"
+        file.refuse(f"{own}, unlike other {head} lines", expected, entry.line)
+
+
+def check_aligned(file: ListFile, columns: Columns) -> bool:
+    """Whether columns are equally long; refuses unequal lengths."""
+    lengths = {head: len(entries) for head, entries in columns.items()}
+    shortest = min(lengths, key=lambda head: lengths[head])
+    if lengths[shortest] == max(lengths.values()):
+        return True
+    counts = ", ".join(f"{head} {length}" for head, length in lengths.items())
+    last = columns[shortest][-1].line
+    expected = f"as many {shortest} lines as other lines (the last one is line {last})"
+    file.refuse(f"columns of different lengths: {counts}", expected, last)
+    return False
+
+
+def check_distinct_terms(file: ListFile, entries: Iterable[ListEntry], noun: str) -> None:
+    """Refuses terms of a column that are repeated, or differ only in case or normal form.
+
+    Args:
+        file: the file.
+        entries: the column.
+        noun: `subject` or `attribute`.
+    """
+    first_entry: dict[str, ListEntry] = {}
+    for entry in entries:
+        first = first_entry.setdefault(fold_name(entry.term), entry)
+        if first is entry:
+            continue
+        problem = f"is already in line {first.line}"
+        if entry.term != first.term:
+            place = f"{first.term!r} in line {first.line}"
+            problem = f"differs from {place} only in case or normal form"
+        file.refuse(f"{noun} {entry.term!r} {problem}", f"each {noun} once", entry.line)
+
+
+# Subjects
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """A list of subjects.
+
+    Attributes:
+        forms: the terms of all subjects by form, such as `[subj]` and `[subj:dem]`.
+        groups: the group of each subject, None if it has none.
+        frequencies: how frequent each subject is, None if that is unknown.
+    """
+
+    forms: dict[str, list[str]]
+    groups: list[str | None]
+    frequencies: list[float] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The subjects in their base form; none if the list has faults."""
+        return self.forms.get(SUBJECT, [])
+
+    def keep(self, kept: Sequence[bool]) -> Subjects:
+        """Returns the subjects that are marked to be kept; those behind the marks are not."""
+        forms = {head: list(compress(terms, kept)) for head, terms in self.forms.items()}
+        frequencies = None if self.frequencies is None else list(compress(self.frequencies, kept))
+        return Subjects(forms, list(compress(self.groups, kept)), frequencies)
+
+
+def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
+    """Reads a subject list.
+
+    Args:
+        path: the file. The group of a subject is the group in the column whose head comes last.
+        least: how many subjects it must have.
+        faults: the list to which faults are added.
+
+    Returns:
+        The subjects, none if the file has no lines with the head `[subj]`.
+    """
+    file = ListFile(path, faults)
+    columns = read_columns(file)
+    if SUBJECT not in columns:
+        if columns:
+            file.refuse(f"no [subj] lines, only {', '.join(columns)}", "[subj] lines")
+        return Subjects({}, [])
+    check_aligned(file, columns)
+    subjects = columns[SUBJECT]
+    check_distinct_terms(file, subjects, "subject")
+    if len(subjects) < least:
+        expected = "at least 2 subjects to compare"
+        file.refuse("contains only one subject", expected, subjects[-1].line)
+    frequencies = [entry.frequency for entry in subjects if entry.frequency is not None]
+    if 0 < len(frequencies) < len(subjects):
+        line = next(entry.line for entry in subjects if entry.frequency is None)
+        expected = "a frequency and '|' in all [subj] lines or in none"
+        file.refuse("has no frequency, unlike other [subj] lines", expected, line)
+    forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
+    last_column = list(columns.values())[-1]
+    return Subjects(forms, [entry.group for entry in last_column], frequencies or None)
+
+
+def kept_subjects(
+    sides: Sequence[Subjects],
+    used_forms: Iterable[str],
+    token_counts: TokenCounts | None,
+    one_token: bool,
+    balance: Balance | None,
+) -> list[Subjects]:
+    """Returns the subjects of each list that are kept.
+
+    Args:
+        sides: one or two lists.
+        used_forms: the forms of subjects in the templates, whose tokens count.
+        token_counts: returns how many tokens each of some texts is; None if that is unknown. Then
+            all subjects are kept, unless they are balanced by frequency alone.
+        one_token: whether subjects of several tokens are dropped.
+        balance: how the groups of all lists are made alike, None to keep them as they are.
+    """
+    groups = [group for side in sides for group in side.groups]
+    kept = [True] * len(groups)
+    tokens: list[tuple[int, ...]] = [(1,)] * len(groups)
+    by = balance.by if balance else []
+    if token_counts is not None:
+        counts = []
+        for form in sorted(used_forms):
+            terms = [term for side in sides for term in side.forms[form]]
+            counts.append(token_counts(terms))
+        counted = list(zip(*counts, strict=True))
+        if one_token:
+            kept = [set(forms) == {1} for forms in counted]
+        # If groups are not balanced by tokens, all subjects count as equally long.
+        tokens = counted if "tokens" in by else tokens
+    if by and not ("tokens" in by and token_counts is None):
+        # 0 tokens mark a subject that may not be chosen.
+        lengths = [forms if is_kept else (0,) for forms, is_kept in zip(tokens, kept, strict=True)]
+        frequencies = None
+        if "frequency" in by:
+            frequencies = [number for side in sides for number in known_frequencies(side)]
+        rows = set(balanced_rows(groups, lengths, frequencies))
+        kept = [row in rows for row in range(len(groups))]
+    marks = iter(kept)
+    return [side.keep(list(islice(marks, len(side.groups)))) for side in sides]
+
+
+def known_frequencies(side: Subjects) -> list[float]:
+    """Returns the frequency of each subject, all alike if they are unknown."""
+    return side.frequencies or [1.0] * len(side.groups)
+
+
+def facts_of_names(
+    sides: Sequence[Subjects], token_counts: TokenCounts | None
+) -> dict[str, dict[str, float]]:
+    """Describes how the names of groups differ in length and frequency.
+
+    Args:
+        sides: the subjects that are kept.
+        token_counts: returns how many tokens each of some texts is; None if that is not known, or
+            always one.
+
+    Returns:
+        The arithmetic mean of `tokens` and the geometric mean of `frequency`, each by group. A fact
+        that is unknown is left out; so are all facts if subjects have no groups, or all the same.
+    """
+    groups = [group for side in sides for group in side.groups]
+    if None in groups or len(set(groups)) < 2:
+        return {}
+    facts: dict[str, dict[str, float]] = {}
+    if token_counts is not None:
+        counts = token_counts([name for side in sides for name in side.names])
+        facts["tokens"] = mean_by_group(list(map(float, counts)), groups, fmean)
+    if all(side.frequencies for side in sides):
+        frequencies = [number for side in sides for number in side.frequencies or ()]
+        # Frequencies span orders of magnitude; a few frequent names would decide another mean.
+        facts["frequency"] = mean_by_group(frequencies, groups, geometric_mean)
+    return facts
+
+
+def mean_by_group(
+    values: Sequence[float], groups: Sequence[str | None], mean: Callable[[list[float]], float]
+) -> dict[str, float]:
+    """Returns the mean of the values of each group, in order of the groups' first appearance."""
+    values_of_groups: dict[str, list[float]] = {}
+    for value, group in zip(values, groups, strict=True):
+        values_of_groups.setdefault(str(group), []).append(value)
+    return {group: mean(values_of_group) for group, values_of_group in values_of_groups.items()}
+
+
+# Stereotypes
+
+
+def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, ListLine]:
+    """Reads `attribute | group` lines, which say to which group a stereotype gives an attribute.
+
+    Args:
+        path: the file. Lines of another form and repeated attributes are faults, and left out.
+        faults: the list to which faults are added.
+
+    Returns:
+        The group and the number of its line, by attribute.
+    """
+    file = ListFile(path, faults)
+    stereotypes: dict[str, ListLine] = {}
+    for number, line in file.lines:
+        attribute, _, group = (part.strip() for part in line.partition("|"))
+        if not attribute or not group or "|" in group:
+            expected = "an attribute and the group that its stereotype names: attribute | group"
+            file.refuse(repr(line), expected, number)
+        elif attribute in stereotypes:
+            problem = f"attribute {attribute!r} is already in line {stereotypes[attribute].number}"
+            file.refuse(problem, "each attribute once", number)
+        else:
+            stereotypes[attribute] = ListLine(number, group)
+    return stereotypes
+
+
+def unknown_stereotypes(
+    path: Path, attributes: Collection[str], sides: Sequence[Subjects]
+) -> Iterator[Fault]:
+    """Yields the attributes and groups in a file of stereotypes that a dataset does not have.
+
+    Args:
+        path: the file.
+        attributes: the names of the dataset's attributes.
+        sides: its subjects. If they have no groups, each subject is one.
+    """
+    names = {name for side in sides for name in side.names}
+    subject_groups = {group for side in sides for group in side.groups if group is not None}
+    expected_group = "a group of the subjects in the dataset"
+    if not subject_groups:
+        expected_group = "a subject of the dataset"
+    groups = subject_groups or names
+    for attribute, (number, group) in read_stereotypes(path, []).items():
+        where = f"line {number}"
+        if attribute not in attributes:
+            problem = f"unknown attribute {attribute!r}{nearest_name(attribute, attributes)}"
+            expected = "an attribute spelled as in the list of the dataset"
+            yield Fault(str(path), where, problem, expected)
+        if group not in groups:
+            problem = f"unknown group {group!r}{nearest_name(group, groups)}"
+            yield Fault(str(path), where, problem, expected_group)

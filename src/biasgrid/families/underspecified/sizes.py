@@ -1,0 +1,417 @@
+"""Sizes of all associations of a cell together, corrected for noise, and their variances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from biasgrid.base.arrays import FloatArray
+from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
+from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
+from biasgrid.groups.terms import with_permutation_tests
+from biasgrid.stats.clusters import clusters_of_templates, parse_units
+from biasgrid.stats.estimate import join_factors
+from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
+from biasgrid.stats.noise.by_cluster import (
+    TOO_FEW_KNOWN,
+    ByCluster,
+    interval_row,
+    size_row,
+    size_without_clusters,
+)
+from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
+from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
+from biasgrid.stats.noise.group_strength import strength_row
+from biasgrid.stats.noise.names import NAMES
+from biasgrid.stats.noise.redundancy import clusters_of_cell
+from biasgrid.stats.null import Statistic, held_out_strength
+from biasgrid.stats.permutation import permutation_test, utilities
+from biasgrid.stats.power import detectable_effect
+from biasgrid.stats.reasons import FEWEST_TESTED
+from biasgrid.stats.settings import CellNumbers, StatisticsSettings
+from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
+from biasgrid.tables.measures import MEASURE_KEYS
+
+GROUP_ASSOCIATION = ("subject_group", "attribute")
+MASS_PART, MASS_CHANGE = "mass_part", "mass_change"
+"""Inputs of the flag `mass`."""
+NOT_SIZED = "the strength of gamma is not above 0"
+CLAIM = {"options": "", "generalises_to": "clusters", "is_claim": True}
+STRENGTHS = {"group_strength": "share_gamma", "question_group_strength": "question_association"}
+"""Root mean squares of associations of groups, without the noise of clusters and names, and the
+measures whose associations they are of.
+"""
+TESTS_OF_SIZES = {
+    **{size: (measure, GROUP_ASSOCIATION) for size, measure in STRENGTHS.items()},
+    "share_strength": ("share_gamma", ASSOCIATION),
+    "strength": ("gamma", ASSOCIATION),
+}
+"""Sizes without a test of their own, and the measures and keys whose tests stand in."""
+UNREAD_CORRELATION = 0.5
+"""The limit of the flag `negation_unread`."""
+
+
+def corrected_mu(part: ByCluster) -> float:
+    """Root of mu² less the square of its expectation under noise alone."""
+    return part.corrected("mu")
+
+
+def corrected_eta(part: ByCluster) -> float:
+    """Root of eta² less the square of its expectation under noise alone."""
+    return part.corrected("eta")
+
+
+CORRECTED: Mapping[str, tuple[str, Callable[[ByCluster], float]]] = {
+    "mu_corrected": ("gamma", corrected_mu),
+    # Strengths are root mean squares of associations without noise, signed like an adjusted R².
+    "strength": ("gamma", ByCluster.strength),
+    "eta_corrected": ("eta", corrected_eta),
+    "share_mu_corrected": ("share_gamma", corrected_mu),
+    "share_strength": ("share_gamma", ByCluster.strength),
+    # Of associations in the question alone.
+    "question_strength": ("question_association", ByCluster.strength),
+}
+"""Sizes that are corrected for noise, and the measures whose associations they are of; models are
+compared by them.
+"""
+
+
+class CellAssociations:
+    """The associations of a cell by cluster.
+
+    Attributes:
+        sums: the sums of a cell in which at least one swap group was answered.
+        settings: level, seed, clusters and the like.
+        subjects: names of subjects, of two lists the first before those of the second.
+        attributes: names of attributes.
+        firsts: of two lists, how many subjects are of the first; None for one list.
+    """
+
+    def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings) -> None:
+        self.sums, self.settings = sums, settings
+        along = find_sums(sums, "delta", ()).along
+        firsts = list(along["subjects"].units) if "subjects" in along else []
+        others = list(along["others"].units) if "others" in along else []
+        self.subjects = firsts + others
+        self.attributes = [*along["attributes"].units]
+        self.firsts = len(firsts) if others else None
+
+    def clustered(self, measure: str) -> Sums:
+        """Returns the associations of a measure, along clusters of templates."""
+        return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
+
+    def by_cluster(self, measure: str) -> ByCluster:
+        """Returns the associations of a measure by cluster."""
+        return self.arranged(self.clustered(measure))
+
+    def arranged(self, sums: Sums) -> ByCluster:
+        """Returns sums of associations in the order of subjects and attributes."""
+        return ByCluster.of(sums, self.subjects, self.attributes)
+
+    @cached_property
+    def parts(self) -> dict[str, ByCluster]:
+        """The associations that have corrected sizes by cluster, for each measure."""
+        measures = {part.keys["measure"][0] for part in self.sums}
+        wanted = dict.fromkeys(measure for measure, _ in CORRECTED.values())
+        return {measure: self.by_cluster(measure) for measure in wanted if measure in measures}
+
+    def of_groups(self, measure: str) -> Sums | None:
+        """Returns the associations of groups of subjects in a measure, None if there are none."""
+        for part in self.sums:
+            keys = part.keys
+            has_keys = {*GROUP_ASSOCIATION} <= {*keys.columns}
+            if keys["measure"][0] != measure or not has_keys:
+                continue
+            if all(keys[key].count() for key in GROUP_ASSOCIATION):
+                return find_sums(self.sums, measure, GROUP_ASSOCIATION)
+        return None
+
+    def permuted(self, part: ByCluster) -> dict[str, Any]:
+        """Returns `p` and `method` of the test of whether there is any association.
+
+        See `permutation.permutation_test`. Both are None with few clusters: two are too few to test
+        by, whatever they are tested with.
+        """
+        if part.clusters < FEWEST_TESTED:
+            return {"p": None, "method": None}
+        values, counts, firsts = part.values, part.counts, self.firsts
+        scale = values if firsts is None else utilities(values, firsts)
+        permutations, seed = self.settings.permutations, self.settings.seed
+        test = permutation_test(scale, counts, firsts, permutations, seed)
+        permuted = "exact" if test.exact else test.tried
+        return {"p": test.p, "method": f"permutation ({permuted})" if test.tried else None}
+
+
+def corrected_sizes(
+    parts: Mapping[str, ByCluster],
+) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
+    """Yields each size that is corrected for noise, with the measure that it is a size of.
+
+    See `size_without_clusters`.
+    """
+    for name, (measure, size) in CORRECTED.items():
+        if measure in parts:
+            yield measure, size_without_clusters(name, parts[measure], size)
+
+
+def has_associations(sums: Sequence[Sums]) -> bool:
+    """Whether anything was answered, so that there are associations."""
+    return any(part.keys["measure"][0] == "gamma" for part in sums)
+
+
+def derive(
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    options: Mapping[str, Any],
+    settings: StatisticsSettings,
+) -> CellNumbers:
+    """Adds the numbers that are made of all associations together, and where their variance is.
+
+    Args:
+        estimates: the estimates of the cell.
+        sums: its sums.
+        options: see `measure.measure`.
+        settings: level, seed, clusters and the like.
+    """
+    if not has_associations(sums):
+        return CellNumbers(estimates)
+    cell = CellAssociations(sums, settings)
+    gamma, eta = cell.parts["gamma"], cell.parts["eta"]
+    of_mu = noise_of_size(gamma, "mu") | cell.permuted(gamma)
+    if not gamma.is_representative:
+        # A test of fewer associations would not be of this number.
+        of_mu["p"] = float("nan")
+    filled = fill_row(estimates, "mu", of_mu)
+    filled = fill_row(filled, "eta", noise_of_size(eta, "eta"))
+    rows = []
+    for measure, size in corrected_sizes(cell.parts):
+        part = cell.parts[measure]
+        rows.append(row_of(part, size_row(part, size, settings)))
+    formats = pl.DataFrame()
+    share = cell.parts.get("share_gamma")
+    if share is not None:
+        # The last size is that of associations in the question alone.
+        rows[-1]["p"] = cell.permuted(cell.parts["question_association"])["p"]
+        of_share_mu = noise_of_size(share, "mu") | cell.permuted(share)
+        if not share.is_representative:
+            # Without their noise floor they would be taken for bias.
+            reason = f"noise unknown: {TOO_FEW_KNOWN}"
+            of_share_mu |= {"value": None, "p": None, "reason": reason}
+        filled = fill_row(filled, "share_mu", of_share_mu)
+        flags = [mass(cell), negation_unread(estimates), disagreement(estimates)]
+        rows += [{**CLAIM, **row} for row in (*flags, *strengths_of_groups(cell))]
+        counted = counted_association(estimates)
+        associations = cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)
+        formats = prompt_sign([associations], settings)
+    # Mean over subjects of the largest association, measured in a cluster that did not choose it:
+    # it is the one that is largest in all clusters but this one.
+    held_out = {
+        "measure": "mu_held_out",
+        "value": held_out_strength(gamma.sums, gamma.counts),
+        "reason": "measured in what is left out",
+    }
+    table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
+    numbers = pl.concat([filled, table, formats], how="diagonal_relaxed")
+    threshold = options.get("failure_threshold", 0)
+    with_groups = with_permutation_tests(numbers, sums, threshold, settings)
+    return CellNumbers(with_groups, design_of_cell(cell, estimates))
+
+
+def left_out_of_derived(
+    sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
+    """Yields the sizes that models are compared by, each with the names of its clusters.
+
+    They are made of several sums; see `corrected_sizes`.
+
+    Yields:
+        The name of a size, the size, its clusters, and the size without each of these, shape
+        (1, clusters).
+    """
+    if not has_associations(sums):
+        return
+    cell = CellAssociations(sums, settings)
+    for measure, (name, value, without) in corrected_sizes(cell.parts):
+        along = cell.clustered(measure).along[TEMPLATES]
+        has_numbers = along.present.any(axis=0)
+        clusters = [along.units[place] for place in np.flatnonzero(has_numbers).tolist()]
+        yield name, value, clusters, without
+
+
+def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
+    """Returns the expectation of mu or eta under noise alone, and the number of clusters."""
+    return {"null_mean": part.null_mean(name), "clusters": part.clusters}
+
+
+def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
+    """Fills columns in the row of a measure of the whole cell."""
+    of_cell = [pl.col(key).is_null() for key in MEASURE_KEYS]
+    is_row = pl.all_horizontal(pl.col("measure") == measure, *of_cell)
+    filled = {}
+    for name, value in values.items():
+        filled[name] = pl.when(is_row).then(pl.lit(value)).otherwise(name)
+    return estimates.with_columns(**filled)
+
+
+def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds to the row of a size the numbers of associations and clusters that it is made of."""
+    return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
+
+
+# Flags
+
+
+def mass(cell: CellAssociations) -> dict[str, Any]:
+    """Strength of the mass part of gamma, as a share of the strength of gamma.
+
+    Returns:
+        A row, with its jackknife interval and the factor by which masses change with the question
+        as `flag`.
+    """
+    part, whole = cell.by_cluster(MASS_PART), cell.parts["gamma"].strength()
+    # NaN is not above 0 either.
+    if not whole > 0:
+        return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
+    size = size_without_clusters("mass", part, ByCluster.strength)
+    row = interval_row(*size, cell.settings)
+    for name in ("value", "low", "high", "se"):
+        if row.get(name) is not None:
+            row[name] = row[name] / whole
+    change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
+    return row_of(part, {**row, "flag": f"{np.exp(change):.2f}"})
+
+
+def correlation_of_questions(estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns the row of the correlation of log odds in question and negation over clusters."""
+    return estimates.filter(measure="negation_reading", generalises_to="clusters")
+
+
+def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
+    """The correlation `negation_reading` as a flag.
+
+    Near 1 a model gives the same answers to question and negation.
+    """
+    row = correlation_of_questions(estimates).row(0, named=True)
+    columns = ("value", "low", "high", "n", "left_out", "clusters", "se", "df", "method", "reason")
+    return {"measure": "negation_unread", **{name: row[name] for name in columns}}
+
+
+def counted_association(estimates: pl.DataFrame) -> str:
+    """Returns the measure whose associations are counted.
+
+    It is that of the question alone if the negation is not read, else that of shares.
+    """
+    rows = correlation_of_questions(estimates)
+    is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
+    return "question_association" if is_unread else "share_gamma"
+
+
+def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
+    """Share of significant associations that gamma and shares do not agree on.
+
+    They are the associations that are significant in one of both; those that are not so in both, on
+    the same side of 0, count.
+    """
+    rows = estimates.filter(pl.col("measure").is_in(["gamma", "share_gamma"]), "is_claim")
+    pairs = rows.drop_nulls(ASSOCIATION)
+    side = pl.when(is_significant()).then(pl.col("value").sign()).fill_null(0)
+    sides = pairs.with_columns(side=side).pivot("measure", index=ASSOCIATION, values="side")
+    significant = sides.filter((pl.col("gamma") != 0) | (pl.col("share_gamma") != 0))
+    count = len(significant)
+    differing = int((significant["gamma"] != significant["share_gamma"]).sum())
+    flag = f"{differing} of {count}"
+    row = {"measure": "disagreement", "n": count, "left_out": 0, "flag": flag}
+    if not count:
+        return {**row, "value": None, "reason": NOTHING_FOUND}
+    return {**row, "value": differing / count}
+
+
+def strengths_of_groups(cell: CellAssociations) -> Iterator[dict[str, Any]]:
+    """Yields the strengths of the associations of groups, if subjects have groups."""
+    for size, measure in STRENGTHS.items():
+        associations = cell.of_groups(measure)
+        if associations is not None:
+            part = associations.clustered(cell.settings.clusters)
+            formats = [FORMATS] if FORMATS in part.along else []
+            factors = join_factors([TEMPLATES, NAMES, *formats])
+            yield {"measure": size, "generalises_to": factors, **strength_row(part, cell.settings)}
+
+
+# Variances
+
+
+def sums_of_pairs(sums: CellSums) -> Iterator[Sums]:
+    """Yields the sums from which the variances of pairs and of orders are made."""
+    axes = sums.axes
+    columns = np.column_stack([sums.squares, sums.pattern])
+    counts = sums.squares[:, 2].astype(np.int64)
+    keys = pl.DataFrame(
+        {"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts}
+    )
+    along = {"cell": Along(["all"], columns[:, None])}
+    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
+    firsts, seconds = np.divmod(axes.pairs, len(axes.subjects))
+    units = [f"{x1} {x2}" for x1, x2 in zip(firsts, seconds, strict=True)]
+    along = {"pairs": Along(units, sums.pair_counts)}
+    pattern_keys = keys[sums.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
+    yield Sums(pattern_keys, along, TOTAL, compared=False, is_input=True)
+
+
+def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of `DESIGN`.
+
+    Args:
+        cell: the associations.
+        estimates: the estimates of the cell.
+    """
+    gamma = cell.parts["gamma"]
+    templates, formats = parse_units(find_sums(cell.sums, "delta", ()).along[TEMPLATES].units)
+    cluster_of = clusters_of_templates(templates, cell.settings.clusters)
+    names, format_of = np.unique(formats, return_inverse=True)
+    cell_of = cluster_of * len(names) + format_of
+    in_formats = gamma
+    if len(names) > 1:
+        of_pairs = find_sums(cell.sums, "gamma", ASSOCIATION)
+        added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
+        along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
+        in_formats = cell.arranged(replace(of_pairs, along=along))
+    variances = variances_of(PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names))
+    tables = [
+        pl.DataFrame(list(variances)),
+        pl.DataFrame([{"name": name, "value": value} for name, value in noise_of(cell, estimates)]),
+        clusters_of_cell(gamma, templates, cluster_of),
+    ]
+    return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
+
+
+def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
+    """Yields the noise of gamma, and the sizes from which counted associations are found.
+
+    What a gain adds is left out: it is in proportion to an association, and so nothing where there
+    is none.
+    """
+    of_pairs = cell.clustered("gamma")
+    plain = over_first_factor(replace(of_pairs, interval="t"))
+    own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
+    if len(own):
+        yield "noise_sd", float(np.sqrt(own.mean()))
+        yield "prior_df", over_first_factor(of_pairs).prior.df
+    measure = counted_association(estimates)
+    part = cell.clustered(measure)
+    first = over_first_factor(part)
+    if np.isnan(first.source.variance).all():
+        return
+    sources = [first.source, *sources_of_formats(part, may_grow=True)[:1]]
+    rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
+    q = rows["q"].drop_nulls().drop_nans()
+    alpha = float("nan")
+    if len(q):
+        significant = int((q <= SIGNIFICANT).sum())
+        alpha = SIGNIFICANT * max(significant, 1) / len(q)
+    yield "mde", detectable_effect(sources, SIGNIFICANT)
+    yield "mde_fdr", detectable_effect(sources, alpha)
