@@ -300,47 +300,74 @@ class ConfigFaults:
 
     def of_dataset(self, key: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
         """Yields the faults of a dataset's section, whose key is given."""
-        for variant in section.variants:
-            yield from self.unknown_tokenizer(f"{key}.variants.{variant}", variant)
         for variant, chosen in section.variants.items():
-            yield from self.of_prompts(f"{key}.variants.{variant}.prompt", variant, chosen)
-        for variant, chosen in section.variants.items():
-            place = f"{key}.variants.{variant}.tokenizer"
-            yield from self.of_balance(place, variant, chosen.tokenizer, section)
+            place = f"{key}.variants.{variant}"
+            yield from self.unknown_tokenizer(place, variant)
+            yield from self.of_variant(place, variant, chosen, section.balances_by_tokens)
         if section.target_scoring and self.grid.scoring in MODES:
             only = f"`scoring: {self.grid.scoring}` scores only words of one token"
             problem = f"{section.target_scoring!r}, but {only}"
             expected = "`scoring: exact`, or no `target_scoring`"
             yield self.fault(f"{key}.target_scoring", problem, expected)
 
-    def of_prompts(self, key: str, variant: str, chosen: DatasetVariant) -> Iterator[Fault]:
-        """Yields a generative variant without a prompt, and another variant with one."""
-        files = chosen.prompt_files
-        if is_generative(variant) and not files:
-            expected = "a file such as prompts/two-options.txt, which generative models need"
-            yield self.fault(key, "none", expected)
-        if not is_generative(variant) and files:
-            expected = "no prompt, which is only for generative models (`llm`)"
-            yield self.fault(key, ", ".join(map(repr, files)), expected)
-        if chosen.prompt and chosen.prompts:
-            yield self.fault(key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
-
-    def of_balance(
-        self, key: str, variant: str, tokenizer: str | None, section: UnderspecifiedDataset
+    def of_variant(
+        self, key: str, variant: str, chosen: DatasetVariant, by_tokens: bool
     ) -> Iterator[Fault]:
-        """Yields a tokenizer of a variant that is missing, unknown, or has nothing to balance."""
-        has_own, by_tokens = masked_tokenizer(variant) is not None, section.balances_by_tokens
-        if tokenizer is None:
-            if by_tokens and not has_own:
-                problem = "none, although the dataset balances by tokens"
-                yield self.fault(key, problem, one_of(self.grid.tokenizers))
-        elif by_tokens and not has_own:
-            yield from unknown_names(self.source, key, [tokenizer], self.grid.tokenizers)
-        else:
-            reason = "the dataset does not balance by tokens"
-            if has_own:
-                reason = "a variant of masked language models has its own tokenizer"
-            yield self.fault(key, f"{tokenizer!r}, but {reason}", "no `tokenizer` here")
+        """Yields prompts and tokenizers that a variant lacks, or has for nothing.
+
+        Args:
+            key: the key of the variant.
+            variant: its name.
+            chosen: its section.
+            by_tokens: whether the dataset balances groups by tokens.
+        """
+        tokenizers, tokenizer = self.grid.tokenizers, chosen.tokenizer
+        files = ", ".join(map(repr, chosen.prompt_files))
+        has_own = masked_tokenizer(variant) is not None
+        for_masked = "a variant of masked language models has its own tokenizer"
+        checks = [
+            (
+                is_generative(variant) and not files,
+                "prompt",
+                "none",
+                "a file such as prompts/two-options.txt, which generative models need",
+            ),
+            (
+                files and not is_generative(variant),
+                "prompt",
+                files,
+                "no prompt, which is only for generative models (`llm`)",
+            ),
+            (
+                chosen.prompt and chosen.prompts,
+                "prompt",
+                f"{chosen.prompt!r} together with `prompts`",
+                "one of the two",
+            ),
+            (
+                tokenizer is None and by_tokens and not has_own,
+                "tokenizer",
+                "none, although the dataset balances by tokens",
+                one_of(tokenizers),
+            ),
+            (
+                tokenizer and has_own,
+                "tokenizer",
+                f"{tokenizer!r}, but {for_masked}",
+                "no `tokenizer` here",
+            ),
+            (
+                tokenizer and not (has_own or by_tokens),
+                "tokenizer",
+                f"{tokenizer!r}, but the dataset does not balance by tokens",
+                "no `tokenizer` here",
+            ),
+        ]
+        for is_wrong, name, problem, expected in checks:
+            if is_wrong:
+                yield self.fault(f"{key}.{name}", problem, expected)
+        if tokenizer and by_tokens and not has_own:
+            yield from unknown_names(self.source, f"{key}.tokenizer", [tokenizer], tokenizers)
 
     def unlearned(self) -> Iterator[Fault]:
         """Yields models that cannot learn the synthetic bias of all datasets of their variant.

@@ -25,7 +25,8 @@ Problem = tuple[str, str]
 """A problem of a line and the expected content."""
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT = "[subj]"
-FREQUENCY = re.compile(r"[0-9]+(\.[0-9]+)?")
+FREQUENCY = re.compile(r"(?=[0.]*[1-9])[0-9]+(\.[0-9]+)?")
+"""A decimal number above 0."""
 
 
 class ListFile:
@@ -111,14 +112,9 @@ def line_problem(head: str, term: str, parts: Sequence[str]) -> Problem | None:
         return f"{len(parts) - 1} '|' signs", expected
     if not term:
         return f"no term after {head}", "a term"
-    if len(parts) == 3 and not is_frequency(parts[2]):
+    if len(parts) == 3 and not FREQUENCY.fullmatch(parts[2]):
         return f"{parts[2]!r} is no frequency", "a number above 0: group | term | frequency"
     return None
-
-
-def is_frequency(text: str) -> bool:
-    """Whether a text is a decimal number above 0."""
-    return FREQUENCY.fullmatch(text) is not None and float(text) > 0
 
 
 def term_problems(term: str) -> Iterator[Problem]:

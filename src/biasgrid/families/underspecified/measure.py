@@ -178,7 +178,8 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
         yield from parts
     yield from mass_inputs(sums)
     # Room of shares: mean of 4 s (1 - s), s the mean share in question and negation.
-    room = mean_over_templates(sums.axes, sums.means["room"], sums.has_share.left_out)
+    with_share = sums.means["room"]
+    room = mean_over_templates(sums.axes, with_share, left_out=sums.n - with_share.n)
     yield replace(room, compared=False).named("room")
     yield from means_of_parts(sums, "log_odds_gamma")
     yield from means_of_parts(sums, "question_association")

@@ -505,15 +505,8 @@ def part_means(parts: pl.DataFrame, key: str) -> dict[tuple[str, str], list[list
     Returns:
         Of each template or partner of an association: its name, the mean in ten thousandths, and n.
     """
-    rows = parts.drop_nulls(key)
     means: dict[tuple[str, str], list[list[Any]]] = {}
-    for subject, attribute, name, mean, n in zip(
-        rows["subject"],
-        rows["attribute"],
-        rows[key],
-        in_ten_thousandths(rows["value"]),
-        rows["n"],
-        strict=True,
-    ):
-        means.setdefault((subject, attribute), []).append([name, mean, n])
+    for row in page_rows(parts.drop_nulls(key), [*ASSOCIATION, key, "n"], ("value",)):
+        association = (row["subject"], row["attribute"])
+        means.setdefault(association, []).append([row[key], row["value"], row["n"]])
     return means

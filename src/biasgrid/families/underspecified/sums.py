@@ -105,29 +105,6 @@ class SubjectTally:
         return self.across_by_template, self.by_partner * self.axes.across[:, :, None]
 
 
-class GroupCounts:
-    """Counts the swap groups of a cell that have something, such as a share.
-
-    Most have it, so only those that lack it are added up.
-
-    Attributes:
-        left_out: how many lack it.
-        lacking: counts these.
-    """
-
-    def __init__(self, axes: Axes) -> None:
-        self.left_out = 0
-        self.lacking = SubjectTally(axes)
-
-    def choose(self, groups: SwapGroups, has: BoolArray) -> SwapGroups:
-        """Returns the swap groups that have it, and counts the others."""
-        lacking = int(np.count_nonzero(~has))
-        self.left_out += lacking
-        if lacking:
-            self.lacking.count(groups.only(~has))
-        return groups.only(has)
-
-
 class MeanTally:
     """Sum and count of a number of each swap group by template, subject and attribute.
 
@@ -237,9 +214,8 @@ class CellSums:
         of_subjects: the sums as both subjects see them, by name: C, its `sign` and whether it is
             above 0 (`won`); C of shares, of masses and of log odds; and the log odds of the
             `question` and of `pronouns` in it, without the part of names.
-        counts: counts the swap groups: `all`, and those of `question` and of `pronouns`.
-        has_share: counts those that have a share.
-        has_odds: counts those that have log odds.
+        counts: counts the swap groups: `all`, those of `question` and of `pronouns` and, since
+            most have them, those that lack a share (`no_share`) or log odds (`no_odds`).
         means: the numbers of `MEANS_OF_CELL`, and of preferences the room and how far masses
             change.
         squares: shape (attributes, 3), the sums of C² and of the squared half difference of C in
@@ -270,8 +246,8 @@ class CellSums:
         self.n = answered.count
         names = ("comparison", "sign", "won", "share", "mass", "log_odds", "question", "pronouns")
         self.of_subjects = {name: SubjectTally(axes) for name in names}
-        self.counts = {name: SubjectTally(axes) for name in ("all", "question", "pronouns")}
-        self.has_share, self.has_odds = GroupCounts(axes), GroupCounts(axes)
+        counted = ("all", "question", "pronouns", "no_share", "no_odds")
+        self.counts = {name: SubjectTally(axes) for name in counted}
         self.means = {name: MeanTally(axes) for name in (*MEANS_OF_CELL, "room", "change")}
         self.squares = np.zeros((len(axes.attributes), 3))
         self.digests: Digests = np.zeros(len(axes.attributes), dtype=np.uint64)
@@ -323,12 +299,14 @@ class CellSums:
     def add_preferences(self, groups: SwapGroups, preferences: Preferences) -> None:
         """Adds the preferences of the swap groups that have a share or log odds."""
         has_share, has_odds = preferences.has_share, preferences.has_odds
-        chosen = self.has_share.choose(groups, has_share)
+        self.counts["no_share"].count(groups.only(~has_share))
+        chosen = groups.only(has_share)
         self.of_subjects["share"].add(chosen, preferences.share[has_share])
         self.of_subjects["mass"].add(chosen, preferences.mass[has_share])
         self.means["room"].add(chosen, preferences.room[has_share])
         self.means["change"].add(chosen, preferences.change[has_share])
-        chosen = self.has_odds.choose(groups, has_odds)
+        self.counts["no_odds"].count(groups.only(~has_odds))
+        chosen = groups.only(has_odds)
         self.of_subjects["log_odds"].add(chosen, preferences.log_odds[has_odds])
         self.names.add(chosen, preferences.question[has_odds], preferences.negation[has_odds])
 
@@ -394,13 +372,14 @@ class CellSums:
     @cached_property
     def with_share(self) -> CountsOfParts:
         """The numbers of swap groups of each part that have a share."""
-        return self.counts_without(self.has_share)
+        return self.without("no_share")
 
-    def counts_without(self, groups: GroupCounts) -> CountsOfParts:
-        """Returns the numbers of swap groups that do not lack something."""
-        if not groups.left_out:
+    def without(self, lacking: str) -> CountsOfParts:
+        """Returns the numbers of swap groups of each part that do not lack something."""
+        others = self.counts[lacking]
+        if not others.by_template.any():
             return self.asked
-        return counts_of_parts(self.counts["all"].without(groups.lacking))
+        return counts_of_parts(self.counts["all"].without(others))
 
     def parts(self, number: str) -> Iterator[Sums]:
         """Yields means of the parts of the cell.
@@ -414,7 +393,7 @@ class CellSums:
         elif number in ("share", "mass"):
             counts = self.with_share
         elif number == "log_odds":
-            counts = self.counts_without(self.has_odds)
+            counts = self.without("no_odds")
         yield from sums_of_parts(self.of_subjects[number], counts, self.asked)
 
 
