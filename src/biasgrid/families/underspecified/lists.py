@@ -25,8 +25,7 @@ Problem = tuple[str, str]
 """A problem of a line and the expected content."""
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT = "[subj]"
-FREQUENCY = re.compile(r"(?=[0.]*[1-9])[0-9]+(\.[0-9]+)?")
-"""A decimal number above 0."""
+FREQUENCY = re.compile(r"[0-9]+(\.[0-9]+)?")
 
 
 class ListFile:
@@ -112,7 +111,8 @@ def line_problem(head: str, term: str, parts: Sequence[str]) -> Problem | None:
         return f"{len(parts) - 1} '|' signs", expected
     if not term:
         return f"no term after {head}", "a term"
-    if len(parts) == 3 and not FREQUENCY.fullmatch(parts[2]):
+    is_frequency = FREQUENCY.fullmatch(parts[-1]) and float(parts[-1]) > 0
+    if len(parts) == 3 and not is_frequency:
         return f"{parts[2]!r} is no frequency", "a number above 0: group | term | frequency"
     return None
 

@@ -8,17 +8,16 @@ Planning a grid imports this module, so it must not import polars.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import sha256
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault
 from biasgrid.base.names import fold_name
 from biasgrid.families.family import TokenCounts
@@ -114,39 +113,13 @@ class WordLists:
     balance: Balance | None = None
 
     def digest(self) -> str:
-        """Digests the content alone: comments, blank lines and file names do not count.
-
-        Results are found again by this digest. Lists that use no newer feature therefore have
-        nothing of it in their content.
-        """
-        content: dict[str, Any] = {
-            "templates": [template.text for template in self.templates],
-            "subjects": [],
-            "attributes": {},
-            "filler": self.filler,
-            "mask": self.mask,
-            "limit": self.limit,
-            "pronouns": self.pronouns,
-        }
-        for subjects in self.subjects:
-            content["subjects"].append({"forms": subjects.forms, "groups": subjects.groups})
-        for kind, rows in self.attributes.items():
-            content["attributes"][kind] = list(map(asdict, rows))
-        if self.sample:
-            content["sample"] = sample_content(self.sample)
-        if not self.is_english:
-            content["articles"] = "as they are"
-        frequencies = [subjects.frequencies for subjects in self.subjects]
-        if any(frequencies):
-            content["frequencies"] = frequencies
-        if self.balance:
-            content["balance"] = {**self.balance.model_dump(), "one_token": self.one_token}
-        prompts = list(map(asdict, self.prompts))
-        if len(prompts) == 1:
-            content["prompt"] = prompts[0]
-        elif prompts:
-            content["prompts"] = prompts
-        return sha256(json.dumps(content).encode()).hexdigest()[:16]
+        """Digests the content alone: comments, blank lines and file names do not count."""
+        # Without balance, the tokenizer that drops subjects is known from the variant.
+        one_token = self.one_token or self.balance is None
+        lists = replace(self, sample=None, balance=None, one_token=one_token)
+        sample = sample_content(self.sample) if self.sample else None
+        balance = self.balance.model_dump() if self.balance else None
+        return digest_fields(lists, sample, balance)
 
 
 def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:

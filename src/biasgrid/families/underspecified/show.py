@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from operator import itemgetter
 from random import Random
 from typing import Any
 
@@ -473,30 +474,30 @@ def examples_of(
     both = pl.col("score") + pl.col("other_score")
     ranked = ranked.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
     scaled = ("unit_value", *SCORE_PAIR, "share")
-    columns = [*ASSOCIATION, "reason", "unit", "role", "other", "template", *QUESTION_COLUMNS]
+    columns = ["unit", "role", "other", "template", *QUESTION_COLUMNS]
     unscaled = [name for name in columns if name not in scaled]
-    evidence: dict[tuple[str, str], dict[str, Any]] = {}
-    questions: dict[tuple[str, str, int], list[list[Any]]] = {}
-    for row in page_rows(ranked, unscaled, scaled):
-        subject, attribute, unit = row["subject"], row["attribute"], row["unit"]
-        association = (subject, attribute)
-        if association not in evidence:
-            evidence[association] = {
+    question = itemgetter(*QUESTION_COLUMNS)
+    evidence = []
+    for rows in ranked.partition_by(ASSOCIATION, maintain_order=True):
+        subject, attribute, reason = rows.select(*ASSOCIATION, "reason").row(0)
+        groups = []
+        for unit in rows.partition_by("unit", maintain_order=True):
+            questions = page_rows(unit, unscaled, scaled)
+            first = questions[0]
+            group = {name: first[name] for name in ("role", "other", "template")}
+            group |= {"c": first["unit_value"], "id": first["unit"]}
+            groups.append({**group, "rows": [[*question(row)] for row in questions]})
+        evidence.append(
+            {
                 "s": numbers["subject"][subject],
                 "a": numbers["attribute"][attribute],
-                "why": row["reason"],
-                "templates": templates.get(association, []),
-                "partners": partners.get(association, []),
-                "groups": [],
+                "why": reason,
+                "templates": templates.get((subject, attribute), []),
+                "partners": partners.get((subject, attribute), []),
+                "groups": groups,
             }
-        swap_group = (subject, attribute, unit)
-        if swap_group not in questions:
-            questions[swap_group] = []
-            group = {name: row[name] for name in ("role", "other", "template")}
-            group |= {"c": row["unit_value"], "id": unit, "rows": questions[swap_group]}
-            evidence[association]["groups"].append(group)
-        questions[swap_group].append([row[name] for name in QUESTION_COLUMNS])
-    return [*evidence.values()]
+        )
+    return evidence
 
 
 def part_means(parts: pl.DataFrame, key: str) -> dict[tuple[str, str], list[list[Any]]]:

@@ -193,16 +193,10 @@ def derive(
         part = cell.parts[measure]
         rows.append(row_of(part, size_row(part, size, settings)))
     formats = pl.DataFrame()
-    share = cell.parts.get("share_gamma")
-    if share is not None:
+    if "share_gamma" in cell.parts:
         # The last size is that of associations in the question alone.
         rows[-1]["p"] = cell.permuted(cell.parts["question_association"])["p"]
-        of_share_mu = noise_of_size(share, "mu") | cell.permuted(share)
-        if not share.is_representative:
-            # Without their noise floor they would be taken for bias.
-            reason = f"noise unknown: {TOO_FEW_KNOWN}"
-            of_share_mu |= {"value": None, "p": None, "reason": reason}
-        filled = fill_row(filled, "share_mu", of_share_mu)
+        filled = fill_row(filled, "share_mu", noise_of_share_mu(cell))
         flags = [mass(cell), negation_unread(estimates), disagreement(estimates)]
         rows += [{**CLAIM, **row} for row in (*flags, *strengths_of_groups(cell))]
         counted = counted_association(estimates)
@@ -220,6 +214,19 @@ def derive(
     threshold = options.get("failure_threshold", 0)
     with_groups = with_permutation_tests(numbers, sums, threshold, settings)
     return CellNumbers(with_groups, design_of_cell(cell, estimates))
+
+
+def noise_of_share_mu(cell: CellAssociations) -> dict[str, Any]:
+    """Returns the columns of `share_mu` that say how much of it is noise.
+
+    Too few known associations have no noise floor; they would be taken for bias, so that the value
+    is null.
+    """
+    share = cell.parts["share_gamma"]
+    noise = noise_of_size(share, "mu") | cell.permuted(share)
+    if not share.is_representative:
+        noise |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
+    return noise
 
 
 def left_out_of_derived(

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
+from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.underspecified.axes import (
     AnsweredGroups,
     Axes,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name, one_of
@@ -188,7 +188,7 @@ class QuestionTemplate:
         negated_question: the same with the negated attribute.
     """
 
-    line: int
+    line: int = field(compare=False)
     context: str
     question: str
     negated_question: str
