@@ -26,9 +26,13 @@ from biasgrid.families.synthetic import (
     known_effect_rows,
 )
 from biasgrid.families.underspecified.lists import Subjects, facts_of_names
-from biasgrid.families.underspecified.read import Design, DesignItem, WordLists, planned_instances
+from biasgrid.families.underspecified.read import Design, WordLists, planned_instances
 from biasgrid.families.underspecified.samples import asked_groups, pair_rows
-from biasgrid.families.underspecified.templates import AttributeRow, QuestionPrompt
+from biasgrid.families.underspecified.templates import (
+    AttributeRow,
+    DesignItem,
+    QuestionPrompt,
+)
 from biasgrid.tables.claims.facts import COMPARISONS, ROWS
 from biasgrid.tables.files import means_by
 from biasgrid.tables.instances import OF_FORMAT, PROMPT_FORMAT, instances_schema
@@ -187,7 +191,7 @@ def split_slots(text: str, attribute: AttributeRow, article: str | None) -> list
     return re.split(f"({SUBJECT_FORM.pattern})", attribute.fill(text))
 
 
-def join_parts(parts: Sequence[str], article: str | None) -> pl.Expr:
+def join_literals(parts: Sequence[str], article: str | None) -> pl.Expr:
     """Concatenates the parts of a text, with `an` in place of an article before a vowel.
 
     Args:
@@ -290,7 +294,7 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
     def build(item: DesignItem, text: str) -> pl.DataFrame:
         template, prompt = design.templates[item.template], item.prompt
         parts = split_slots(text, item.attribute, article)
-        context = pl.lit(design.lead) + join_parts(parts, article)
+        context = pl.lit(design.lead) + join_literals(parts, article)
         letters = prompt.letters(template) if prompt else None
         columns = {"text_pair": context.cast(pl.Categorical)}
         for which in (1, 2):
@@ -299,7 +303,7 @@ def build_contexts(design: Design, pairs: pl.DataFrame) -> TextSegments:
             if letters:
                 candidate = pl.lit(letters[which - 1])
             else:
-                up_to_subject = join_parts(parts[: parts.index(slot) + 1], article)
+                up_to_subject = join_literals(parts[: parts.index(slot) + 1], article)
                 end = up_to_subject.str.len_chars().cast(pl.Int64)
                 start = end - pl.col(slot).str.len_chars() + len(design.lead)
                 position = start.cast(pl.UInt16)
@@ -332,7 +336,7 @@ def build_questions(design: Design, pairs: pl.DataFrame) -> TextSegments:
         system = pl.lit(item.prompt.system if item.prompt else None, pl.String)
         if len(parts) == 1:
             return pl.DataFrame({"text": parts}).with_columns(system=system)
-        return pairs.select(text=join_parts(parts, article)).with_columns(system=system)
+        return pairs.select(text=join_literals(parts, article)).with_columns(system=system)
 
     questions = [design.question(item) for item in design.items]
     categorical = [pl.col(name).cast(pl.Categorical) for name in ("text", "system")]

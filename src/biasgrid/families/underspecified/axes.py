@@ -16,7 +16,7 @@ from biasgrid.families.cell import Observations, find_in_parts, parts_of_observa
 from biasgrid.families.underspecified.observe import UNKNOWN_TEXT, answered_groups
 from biasgrid.stats.clusters import number_templates, template_units
 
-Number = TypeVar("Number", np.int64, np.float64)
+SideNumber = TypeVar("SideNumber", np.int64, np.float64)
 PAIR_COLUMNS = ["subject1", "subject2", "group1", "group2"]
 ATTRIBUTE_COLUMNS = ["attribute", "attribute_group"]
 
@@ -198,7 +198,7 @@ class SwapGroups:
         return np.asarray(self.axes.across[self.one, self.other])
 
 
-def interleave_sides(one: NDArray[Number], other: NDArray[Number]) -> NDArray[Number]:
+def interleave_sides(one: NDArray[SideNumber], other: NDArray[SideNumber]) -> NDArray[SideNumber]:
     """Returns numbers of x1 and of x2, swap group by swap group, shape (2 groups,).
 
     In this order sums do not depend on where a cell is divided.

@@ -67,7 +67,7 @@ class AskedTask(NamedTuple):
     row_bytes: float
 
 
-TASKS = {
+ASKED_TASKS = {
     "question-answering": AskedTask("qa", "span", 17.8),
     "fill-mask": AskedTask("lm-", "choice", 7.1),
     GENERATIVE_TASK: AskedTask("llm", "choice", 15.3),
@@ -303,71 +303,51 @@ class ConfigFaults:
         for variant, chosen in section.variants.items():
             place = f"{key}.variants.{variant}"
             yield from self.unknown_tokenizer(place, variant)
-            yield from self.of_variant(place, variant, chosen, section.balances_by_tokens)
+            yield from self.of_prompts(f"{place}.prompt", variant, chosen)
+            yield from self.of_tokenizer(
+                f"{place}.tokenizer", variant, chosen.tokenizer, section.balances_by_tokens
+            )
         if section.target_scoring and self.grid.scoring in MODES:
             only = f"`scoring: {self.grid.scoring}` scores only words of one token"
             problem = f"{section.target_scoring!r}, but {only}"
             expected = "`scoring: exact`, or no `target_scoring`"
             yield self.fault(f"{key}.target_scoring", problem, expected)
 
-    def of_variant(
-        self, key: str, variant: str, chosen: DatasetVariant, by_tokens: bool
+    def of_prompts(self, key: str, variant: str, chosen: DatasetVariant) -> Iterator[Fault]:
+        """Yields a generative variant without a prompt, and another variant with one."""
+        files = ", ".join(map(repr, chosen.prompt_files))
+        if is_generative(variant) and not files:
+            expected = "a file such as prompts/two-options.txt, which generative models need"
+            yield self.fault(key, "none", expected)
+        if not is_generative(variant) and files:
+            expected = "no prompt, which is only for generative models (`llm`)"
+            yield self.fault(key, files, expected)
+        if chosen.prompt and chosen.prompts:
+            yield self.fault(key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
+
+    def of_tokenizer(
+        self, key: str, variant: str, tokenizer: str | None, by_tokens: bool
     ) -> Iterator[Fault]:
-        """Yields prompts and tokenizers that a variant lacks, or has for nothing.
+        """Yields a tokenizer of a variant that is missing, unknown, or has nothing to balance.
 
         Args:
-            key: the key of the variant.
-            variant: its name.
-            chosen: its section.
+            key: the key of the tokenizer.
+            variant: the variant.
+            tokenizer: the tokenizer, None without one.
             by_tokens: whether the dataset balances groups by tokens.
         """
-        tokenizers, tokenizer = self.grid.tokenizers, chosen.tokenizer
-        files = ", ".join(map(repr, chosen.prompt_files))
-        has_own = masked_tokenizer(variant) is not None
-        for_masked = "a variant of masked language models has its own tokenizer"
-        checks = [
-            (
-                is_generative(variant) and not files,
-                "prompt",
-                "none",
-                "a file such as prompts/two-options.txt, which generative models need",
-            ),
-            (
-                files and not is_generative(variant),
-                "prompt",
-                files,
-                "no prompt, which is only for generative models (`llm`)",
-            ),
-            (
-                chosen.prompt and chosen.prompts,
-                "prompt",
-                f"{chosen.prompt!r} together with `prompts`",
-                "one of the two",
-            ),
-            (
-                tokenizer is None and by_tokens and not has_own,
-                "tokenizer",
-                "none, although the dataset balances by tokens",
-                one_of(tokenizers),
-            ),
-            (
-                tokenizer and has_own,
-                "tokenizer",
-                f"{tokenizer!r}, but {for_masked}",
-                "no `tokenizer` here",
-            ),
-            (
-                tokenizer and not (has_own or by_tokens),
-                "tokenizer",
-                f"{tokenizer!r}, but the dataset does not balance by tokens",
-                "no `tokenizer` here",
-            ),
-        ]
-        for is_wrong, name, problem, expected in checks:
-            if is_wrong:
-                yield self.fault(f"{key}.{name}", problem, expected)
-        if tokenizer and by_tokens and not has_own:
-            yield from unknown_names(self.source, f"{key}.tokenizer", [tokenizer], tokenizers)
+        tokenizers, has_own = self.grid.tokenizers, masked_tokenizer(variant) is not None
+        if tokenizer is None:
+            if by_tokens and not has_own:
+                problem = "none, although the dataset balances by tokens"
+                yield self.fault(key, problem, one_of(tokenizers))
+        elif by_tokens and not has_own:
+            yield from unknown_names(self.source, key, [tokenizer], tokenizers)
+        else:
+            reason = "the dataset does not balance by tokens"
+            if has_own:
+                reason = "a variant of masked language models has its own tokenizer"
+            yield self.fault(key, f"{tokenizer!r}, but {reason}", "no `tokenizer` here")
 
     def unlearned(self) -> Iterator[Fault]:
         """Yields models that cannot learn the synthetic bias of all datasets of their variant.
@@ -415,7 +395,7 @@ class ConfigFaults:
 
     def unfit_variant(self, key: str, model: Model) -> Iterator[Fault]:
         """Yields a variant of a model that is for models of another task."""
-        task = TASKS.get(model.task)
+        task = ASKED_TASKS.get(model.task)
         if model.variant is None or (task and model.variant.startswith(task.variants)):
             return
         fitting: set[str] = set()
@@ -447,7 +427,7 @@ def learns_variant(model: Model) -> bool:
     train = model.train
     if train is None or train.synthetic is None or train.dataset:
         return False
-    return model.task in TASKS
+    return model.task in ASKED_TASKS
 
 
 def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[Fault]:
@@ -516,6 +496,17 @@ def pronoun_faults(
 # The family
 
 
+def cell_options(grid: Grid, section: UnderspecifiedDataset) -> dict[str, Any]:
+    """Returns the options of cells that are those of the dataset; see `measure.measure`."""
+    # The threshold of failures counts only if there are comparisons.
+    comparisons = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
+    options = section.model_dump(include=comparisons)
+    if section.stereotypes:
+        stereotypes = read_stereotypes(Path(grid.word_lists, section.stereotypes), [])
+        options["stereotypes"] = {name: line.text for name, line in stereotypes.items()}
+    return options
+
+
 class Underspecified(Family):
     """Asks models for a variant which of two subjects an attribute belongs to."""
 
@@ -536,7 +527,7 @@ class Underspecified(Family):
         )
     }
     modes = MODES
-    sorts: ClassVar = dict.fromkeys(TASKS, "subjects")
+    sorts: ClassVar = dict.fromkeys(ASKED_TASKS, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.of("flags")
     expected = "a model with a `variant` of the underspecified datasets"
@@ -548,17 +539,12 @@ class Underspecified(Family):
             return None
         imported = entry.source.scoring(dataset)
         scoring = imported or grid.scoring
-        options: dict[str, Any] = {"task": entry.task, "scoring": scoring}
-        comparisons = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
-        options |= section.model_dump(include=comparisons)
+        options = {"task": entry.task, "scoring": scoring, **cell_options(grid, section)}
         if grid.inference.precision in COARSE_PRECISIONS and not imported:
             options["precision"] = grid.inference.precision
-        if section.stereotypes:
-            stereotypes = read_stereotypes(Path(grid.word_lists, section.stereotypes), [])
-            options["stereotypes"] = {name: line.text for name, line in stereotypes.items()}
         # Options of generative models are letters, whose probabilities are read in one way.
         settings: dict[str, Any] = {} if is_generative(entry.variant) else {"scoring": scoring}
-        task = TASKS.get(entry.task, AskedTask("", "", 0))
+        task = ASKED_TASKS.get(entry.task, AskedTask("", "", 0))
         row_bytes = task.row_bytes
         if entry.task == "fill-mask" and imported is None:
             pronouns = PRONOUN_PLACES if section.pronouns else []

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice
+from itertools import chain, compress, islice
 from pathlib import Path
 from statistics import fmean, geometric_mean
 
@@ -21,7 +21,7 @@ from biasgrid.base.records import ListLine, list_lines
 from biasgrid.families.family import TokenCounts
 from biasgrid.families.sampling import Balance, balanced_rows
 
-Problem = tuple[str, str]
+LineProblem = tuple[str, str]
 """A problem of a line and the expected content."""
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
 SUBJECT = "[subj]"
@@ -94,7 +94,7 @@ def read_columns(file: ListFile) -> dict[str, list[ListEntry]]:
     return columns
 
 
-def line_problem(head: str, term: str, parts: Sequence[str]) -> Problem | None:
+def line_problem(head: str, term: str, parts: Sequence[str]) -> LineProblem | None:
     """Returns the problem of the form of a line, None without one.
 
     Args:
@@ -117,7 +117,7 @@ def line_problem(head: str, term: str, parts: Sequence[str]) -> Problem | None:
     return None
 
 
-def term_problems(term: str) -> Iterator[Problem]:
+def term_problems(term: str) -> Iterator[LineProblem]:
     """Yields placeholders and odd white space in a term."""
     for placeholder in LIST_PLACEHOLDER.findall(term):
         expected = "only words, because nothing fills placeholders there"
@@ -232,14 +232,22 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     if len(subjects) < least:
         expected = "at least 2 subjects to compare"
         file.refuse("contains only one subject", expected, subjects[-1].line)
+    forms = {}
+    for head, entries in columns.items():
+        forms[head] = [entry.term for entry in entries]
+    last_column = list(columns.values())[-1]
+    groups = [entry.group for entry in last_column]
+    return Subjects(forms, groups, read_frequencies(file, subjects))
+
+
+def read_frequencies(file: ListFile, subjects: Sequence[ListEntry]) -> list[float] | None:
+    """Returns the frequencies of subjects, None without any; refuses some without others."""
     frequencies = [entry.frequency for entry in subjects if entry.frequency is not None]
     if 0 < len(frequencies) < len(subjects):
         line = next(entry.line for entry in subjects if entry.frequency is None)
         expected = "a frequency and '|' in all [subj] lines or in none"
         file.refuse("has no frequency, unlike other [subj] lines", expected, line)
-    forms = {head: [entry.term for entry in entries] for head, entries in columns.items()}
-    last_column = list(columns.values())[-1]
-    return Subjects(forms, [entry.group for entry in last_column], frequencies or None)
+    return frequencies or None
 
 
 def kept_subjects(
@@ -259,35 +267,52 @@ def kept_subjects(
         one_token: whether subjects of several tokens are dropped.
         balance: how the groups of all lists are made alike, None to keep them as they are.
     """
-    groups = [group for side in sides for group in side.groups]
-    kept = [True] * len(groups)
-    tokens: list[tuple[int, ...]] = [(1,)] * len(groups)
-    by = balance.by if balance else []
+    tokens: list[tuple[int, ...]] | None = None
     if token_counts is not None:
         counts = []
         for form in sorted(used_forms):
-            terms = [term for side in sides for term in side.forms[form]]
+            terms = list(chain.from_iterable(side.forms[form] for side in sides))
             counts.append(token_counts(terms))
-        counted = list(zip(*counts, strict=True))
-        if one_token:
-            kept = [set(forms) == {1} for forms in counted]
-        # If groups are not balanced by tokens, all subjects count as equally long.
-        tokens = counted if "tokens" in by else tokens
-    if by and not ("tokens" in by and token_counts is None):
-        # 0 tokens mark a subject that may not be chosen.
-        lengths = [forms if is_kept else (0,) for forms, is_kept in zip(tokens, kept, strict=True)]
-        frequencies = None
-        if "frequency" in by:
-            frequencies = [number for side in sides for number in known_frequencies(side)]
-        rows = set(balanced_rows(groups, lengths, frequencies))
-        kept = [row in rows for row in range(len(groups))]
+        tokens = list(zip(*counts, strict=True))
+    kept = [True] * sum(len(side.groups) for side in sides)
+    if one_token and tokens is not None:
+        kept = [set(forms) == {1} for forms in tokens]
+    if balance is not None:
+        kept = balanced_subjects(sides, tokens, kept, balance)
     marks = iter(kept)
     return [side.keep(list(islice(marks, len(side.groups)))) for side in sides]
 
 
-def known_frequencies(side: Subjects) -> list[float]:
-    """Returns the frequency of each subject, all alike if they are unknown."""
-    return side.frequencies or [1.0] * len(side.groups)
+def balanced_subjects(
+    sides: Sequence[Subjects],
+    tokens: Sequence[tuple[int, ...]] | None,
+    kept: Sequence[bool],
+    balance: Balance,
+) -> list[bool]:
+    """Returns whether each subject of all lists is kept so that their groups are alike.
+
+    Args:
+        sides: one or two lists.
+        tokens: how many tokens each form of each subject is, None if that is unknown.
+        kept: whether each subject is not dropped for its tokens.
+        balance: the facts in which the groups are made alike.
+    """
+    by_tokens = "tokens" in balance.by
+    if by_tokens and tokens is None:
+        return list(kept)
+    # If groups are not balanced by tokens, all subjects count as equally long.
+    lengths = tokens if by_tokens and tokens is not None else [(1,)] * len(kept)
+    # 0 tokens mark a subject that may not be chosen.
+    marked = [own if is_kept else (0,) for own, is_kept in zip(lengths, kept, strict=True)]
+    frequencies = None
+    if "frequency" in balance.by:
+        # Unknown frequencies count as equal.
+        frequencies = []
+        for side in sides:
+            frequencies += side.frequencies or [1.0] * len(side.groups)
+    groups = list(chain.from_iterable(side.groups for side in sides))
+    rows = set(balanced_rows(groups, marked, frequencies))
+    return [row in rows for row in range(len(kept))]
 
 
 def facts_of_names(
@@ -304,15 +329,15 @@ def facts_of_names(
         The arithmetic mean of `tokens` and the geometric mean of `frequency`, each by group. A fact
         that is unknown is left out; so are all facts if subjects have no groups, or all the same.
     """
-    groups = [group for side in sides for group in side.groups]
+    groups = list(chain.from_iterable(side.groups for side in sides))
     if None in groups or len(set(groups)) < 2:
         return {}
     facts: dict[str, dict[str, float]] = {}
     if token_counts is not None:
-        counts = token_counts([name for side in sides for name in side.names])
+        counts = token_counts(list(chain.from_iterable(side.names for side in sides)))
         facts["tokens"] = mean_by_group(list(map(float, counts)), groups, fmean)
     if all(side.frequencies for side in sides):
-        frequencies = [number for side in sides for number in side.frequencies or ()]
+        frequencies = list(chain.from_iterable(side.frequencies or () for side in sides))
         # Frequencies span orders of magnitude; a few frequent names would decide another mean.
         facts["frequency"] = mean_by_group(frequencies, groups, geometric_mean)
     return facts

@@ -172,7 +172,7 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of swap groups that were answered."""
     associations = {}
     for name in ("gamma", "eta", "win_ratio", "share_gamma"):
-        parts = means_of_parts(sums, name)
+        parts = parts_of_measure(sums, name)
         # The first part is that of subjects with attributes.
         associations[name] = parts[0]
         yield from parts
@@ -181,11 +181,11 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     with_share = sums.means["room"]
     room = mean_over_templates(sums.axes, with_share, left_out=sums.n - with_share.n)
     yield replace(room, compared=False).named("room")
-    yield from means_of_parts(sums, "log_odds_gamma")
-    yield from means_of_parts(sums, "question_association")
+    yield from parts_of_measure(sums, "log_odds_gamma")
+    yield from parts_of_measure(sums, "question_association")
     yield negation_reading(sums)
     if sums.has_pronouns:
-        yield from means_of_parts(sums, "pronoun_association")
+        yield from parts_of_measure(sums, "pronoun_association")
     for name, (association, kind) in SIZES.items():
         yield size_of_cell(name, associations[association], kind)
     # delta, positional dependence: mean of |S(x; one order) - S(x; the other)|; epsilon, attribute
@@ -199,7 +199,7 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
         yield mean.named(name)
 
 
-def means_of_parts(sums: CellSums, measure: str) -> list[Sums]:
+def parts_of_measure(sums: CellSums, measure: str) -> list[Sums]:
     """Returns a measure of `PART_MEANS`, kind by kind."""
     mean = PART_MEANS[measure]
     parts = []

@@ -24,8 +24,8 @@ from biasgrid.families.family import TokenCounts
 from biasgrid.families.prompts import read_prompts
 from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample_content
 from biasgrid.families.underspecified.lists import (
+    LineProblem,
     ListFile,
-    Problem,
     Subjects,
     kept_subjects,
     read_subjects,
@@ -33,16 +33,16 @@ from biasgrid.families.underspecified.lists import (
 from biasgrid.families.underspecified.templates import (
     MASK,
     SUBJECT_SLOT,
-    AttributeRow,
     Attributes,
+    DesignItem,
     QuestionPrompt,
     QuestionTemplate,
     Slots,
     choose_negations,
     question_prompt,
+    question_template_faults,
     read_attributes,
     read_question_templates,
-    template_faults,
     types_of,
 )
 
@@ -135,7 +135,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     slots = Slots(subjects, attributes, files.mask is not None)
     # Without forms or attributes, because of faults, all placeholders would seem unknown.
     if slots.forms and attributes:
-        faults += template_faults(files.templates, templates, slots)
+        faults += question_template_faults(files.templates, templates, slots)
     if len(subjects) == 2:
         faults += shared_subjects(files, *subjects)
     prompts = read_prompts(files.prompts, question_prompt, faults)
@@ -178,23 +178,6 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
 
 
 @dataclass(frozen=True)
-class DesignItem:
-    """A question that every pair is asked: an attribute in a template, plain or negated.
-
-    Attributes:
-        template: the position of the template.
-        attribute: the attribute, of the template's type.
-        negated: whether the question is the negated one.
-        prompt: the text around the question, None if there is none.
-    """
-
-    template: int
-    attribute: AttributeRow
-    negated: bool
-    prompt: QuestionPrompt | None = None
-
-
-@dataclass(frozen=True)
 class Design:
     """The design of a variant's instances.
 
@@ -215,7 +198,7 @@ class Design:
     dropped: list[str]
 
     @property
-    def refusal(self) -> Problem | None:
+    def refusal(self) -> LineProblem | None:
         """The problem of balanced groups that are too small, and the expectation; else None."""
         balance = self.lists.balance
         if balance is None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import polars as pl
@@ -22,14 +22,39 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.sampler import first_units, numbered_strata, seeded_hashes
 from biasgrid.families.sampling import BlockSample, Sample
-from biasgrid.families.underspecified.read import Design, DesignItem
+from biasgrid.families.underspecified.lists import Subjects
+from biasgrid.families.underspecified.templates import DesignItem, QuestionTemplate
 from biasgrid.tables.keys import Digests, digest_texts, mix_bits
 
 FEWEST_AT_START = 4
 """So many subjects of each list are asked before a second attribute is."""
 
 
-def asked_groups(design: Design, sample: Sample) -> BoolArray:
+class CrossedLists(Protocol):
+    """A design; see `read.Design`, which imports this module if it has blocks."""
+
+    @property
+    def templates(self) -> Sequence[QuestionTemplate]:
+        """The templates."""
+
+    @property
+    def subjects(self) -> Sequence[Subjects]:
+        """One list of subjects or two."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """The pairs of subjects, as rows of the first and of the last list."""
+
+    @property
+    def plain_items(self) -> Sequence[DesignItem]:
+        """The items with the plain question, one for both questions of a swap group."""
+
+    @property
+    def blocks(self) -> AskedBlocks:
+        """The blocks that a sample of them asks."""
+
+
+def asked_groups(design: CrossedLists, sample: Sample) -> BoolArray:
     """Returns which swap groups are in a sample: whole blocks, or a share of each item's pairs.
 
     In a sample of rows, an item with all of its pairs is a stratum. All strata have one size, so
@@ -42,11 +67,11 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
     if isinstance(sample, BlockSample):
         return design.blocks.chosen(len(design.pairs))
     items = design.plain_items
-    count = sample.count(design.swap_groups)
+    count = sample.count(unit_count(design))
     templates = numbered_strata([(item.template, item.prompt) for item in items])
     digests = item_digests(design, items)
     item_order = first_units(templates, seeded_hashes(digests, sample.seed), len(items))
-    name_digests = [name_digest(side.names) for side in design.sides]
+    name_digests = [name_digest(side.names) for side in (design.subjects[0], design.subjects[-1])]
     pairs = pair_rows(design)
     chosen = np.zeros((len(pairs), len(items)), dtype=np.bool_)
     for rank, item in enumerate(item_order):
@@ -57,7 +82,12 @@ def asked_groups(design: Design, sample: Sample) -> BoolArray:
     return chosen.ravel()
 
 
-def pair_rows(design: Design) -> IntArray:
+def unit_count(design: CrossedLists) -> int:
+    """Returns how many units a design has, whether they are asked or not."""
+    return len(design.pairs) * len(design.plain_items)
+
+
+def pair_rows(design: CrossedLists) -> IntArray:
     """Returns the pairs as rows of the first and of the last list, shape (pairs, 2)."""
     return np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
 
@@ -98,7 +128,7 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
     return np.argsort(high_bits | (within >> np.uint64(24)))
 
 
-def item_digests(design: Design, items: Sequence[DesignItem]) -> Digests:
+def item_digests(design: CrossedLists, items: Sequence[DesignItem]) -> Digests:
     """Digests the template, prompt format and attribute of items; shape (items,)."""
     parts = [
         [design.templates[item.template].text for item in items],
@@ -151,32 +181,32 @@ class AskedBlocks(NamedTuple):
         return chosen.ravel()
 
 
-def attributes_of_items(design: Design) -> IntArray:
+def attributes_of_items(design: CrossedLists) -> IntArray:
     """Returns the attribute of each plain item, numbered in the order of first appearance."""
     numbers: dict[str, int] = {}
     names = [item.attribute.name for item in design.plain_items]
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
-def blocks_of_sample(design: Design, sample: Sample) -> AskedBlocks:
+def blocks_of_sample(design: CrossedLists, sample: Sample) -> AskedBlocks:
     """Returns the blocks of a sample: as many as have no more units than it, but at least one.
 
     There are none if the design has no units.
     """
     attribute_of_item = attributes_of_items(design)
-    if not design.swap_groups:
+    if not unit_count(design):
         nothing = np.zeros(0, dtype=np.int64)
         return AskedBlocks(nothing, nothing, attribute_of_item)
     templates = np.bincount(attribute_of_item)
     pairs, attributes = order_of_blocks(design, templates, sample)
     units_up_to = np.cumsum(templates[attributes])
-    count = sample.count(design.swap_groups)
+    count = sample.count(unit_count(design))
     blocks = max(1, int(np.searchsorted(units_up_to, count, side="right")))
     return AskedBlocks(pairs[:blocks], attributes[:blocks], attribute_of_item)
 
 
 def order_of_blocks(
-    design: Design, templates: IntArray, sample: Sample
+    design: CrossedLists, templates: IntArray, sample: Sample
 ) -> tuple[IntArray, IntArray]:
     """Returns the blocks that a sample may take, in the order in which it takes them.
 
@@ -265,7 +295,7 @@ def level_of_sample(
 
 
 def clusters_of_associations(
-    design: Design, chosen: BoolArray, clusters: Sequence[int]
+    design: CrossedLists, chosen: BoolArray, clusters: Sequence[int]
 ) -> tuple[IntArray, IntArray]:
     """Returns in how many template clusters each association of a sample is asked.
 

@@ -52,11 +52,11 @@ FIRST_SCREEN = FirstScreen(
         {"share_strength": "", "question_strength": "log odds"},
     ),
 )
-MASK = r"(?i)[\[<]mask[\]>]"
+MASK_PATTERN = r"(?i)[\[<]mask[\]>]"
 MOST_ANSWERS = 3
 """So many models' answers to the example are shown."""
 POSITION_COLUMNS = ("position", "length", "other_position", "other_length")
-QUESTION_COLUMNS = (
+SHOWN_COLUMNS = (
     "text_pair",
     "text",
     "swapped",
@@ -408,7 +408,7 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
     )
     models = pl.col("model").list.len().cast(pl.Int64)
     chosen = questions.sort(-models, "place", *texts).row(0, named=True)
-    context, question = chosen["text_pair"] or "", re.sub(MASK, "____", chosen["text"])
+    context, question = chosen["text_pair"] or "", re.sub(MASK_PATTERN, "____", chosen["text"])
     # The first bar belongs to the subject that the text names first.
     subjects = (chosen["subject"], chosen["other"])
     own, other = sorted(subjects, key=f"{context} {question}".find)
@@ -474,9 +474,9 @@ def examples_of(
     both = pl.col("score") + pl.col("other_score")
     ranked = ranked.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
     scaled = ("unit_value", *SCORE_PAIR, "share")
-    columns = ["unit", "role", "other", "template", *QUESTION_COLUMNS]
+    columns = ["unit", "role", "other", "template", *SHOWN_COLUMNS]
     unscaled = [name for name in columns if name not in scaled]
-    question = itemgetter(*QUESTION_COLUMNS)
+    question = itemgetter(*SHOWN_COLUMNS)
     evidence = []
     for rows in ranked.partition_by(ASSOCIATION, maintain_order=True):
         subject, attribute, reason = rows.select(*ASSOCIATION, "reason").row(0)

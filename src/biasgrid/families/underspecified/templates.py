@@ -20,9 +20,9 @@ from biasgrid.families.prompts import NumberedLines, Prompt, prompt_of_lines
 from biasgrid.families.underspecified.lists import (
     LIST_PLACEHOLDER,
     Columns,
+    LineProblem,
     ListEntry,
     ListFile,
-    Problem,
     Subjects,
     check_aligned,
     check_distinct_terms,
@@ -282,7 +282,7 @@ class Slots:
             self.allowed |= {form.replace("subj", "subj1"), form.replace("subj", "subj2")}
 
 
-def template_faults(
+def question_template_faults(
     path: Path, templates: Sequence[QuestionTemplate], slots: Slots
 ) -> Iterator[Fault]:
     """Yields the faults of templates that cannot be expanded, or would make wrong numbers.
@@ -302,7 +302,7 @@ def template_faults(
             yield Fault(str(path), f"line {template.line}", problem, expected)
 
 
-def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Problem]:
+def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[LineProblem]:
     """Yields the problems of one template."""
     for name, text in template.texts.items():
         spaced = wide_space(text)
@@ -319,15 +319,20 @@ def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[Prob
         yield f"{len(types)} attribute types ({listed})", "exactly one attribute type per template"
     elif not unknown:
         yield from attribute_problems(template, types[0])
+    yield from mask_problems(template, slots.masked)
+
+
+def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[LineProblem]:
+    """Yields `[mask]` where it should not be, or missing where it should."""
     masks = [text.count(MASK) for text in template.texts.values()]
-    if slots.masked and masks != [0, 1, 1]:
+    if masked and masks != [0, 1, 1]:
         expected = "one [mask] in each statement, and none in the context"
         yield "[mask] does not appear exactly once in both statements", expected
-    if not slots.masked and any(masks):
+    if not masked and any(masks):
         yield "[mask] in a template for question answering", "a template without [mask]"
 
 
-def subject_problems(template: QuestionTemplate, names: Sequence[str]) -> Iterator[Problem]:
+def subject_problems(template: QuestionTemplate, names: Sequence[str]) -> Iterator[LineProblem]:
     """Yields problems of the subjects in a template.
 
     Each subject must be in the context once, have one form everywhere, and no subject may be named
@@ -351,7 +356,7 @@ def subject_problems(template: QuestionTemplate, names: Sequence[str]) -> Iterat
         yield problem, "no subject of the lists outside the slots, not even inside a longer word"
 
 
-def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[Problem]:
+def attribute_problems(template: QuestionTemplate, kind: str) -> Iterator[LineProblem]:
     """Yields questions without the attribute, or with it in place of its negation.
 
     Args:
@@ -407,3 +412,20 @@ def question_prompt(path: Path, lines: NumberedLines, faults: list[Fault]) -> Qu
         faults.append(Fault(str(path), "", problem, expected))
         return None
     return QuestionPrompt(prompt.text, prompt.system)
+
+
+@dataclass(frozen=True)
+class DesignItem:
+    """A question that every pair is asked: an attribute in a template, plain or negated.
+
+    Attributes:
+        template: the position of the template.
+        attribute: the attribute, of the template's type.
+        negated: whether the question is the negated one.
+        prompt: the text around the question, None if there is none.
+    """
+
+    template: int
+    attribute: AttributeRow
+    negated: bool
+    prompt: QuestionPrompt | None = None
