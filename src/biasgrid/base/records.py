@@ -173,6 +173,22 @@ def list_lines(
     return lines
 
 
+def list_words(path: Path, expected: str, faults: list[Fault]) -> list[str]:
+    """Returns the distinct words of a text list with a word or phrase in each line, in lower case.
+
+    Args:
+        path: the file.
+        expected: a description of the file, for messages.
+        faults: list to which a fault is added if the file cannot be read or has no words; there
+            are then no words.
+    """
+    faults_before = len(faults)
+    words = dict.fromkeys(line.text.lower() for line in list_lines(path, expected, faults))
+    if not words and len(faults) == faults_before:
+        faults.append(Fault(str(path), "", "contains no words", expected))
+    return list(words)
+
+
 def json_line_records(path: Path, expected: str, faults: list[Fault]) -> Iterator[Record]:
     """Yields the objects of a file that has one in each line; blank lines do not count.
 

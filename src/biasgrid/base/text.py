@@ -167,23 +167,3 @@ def _without_pairs(value: Any, file: str, where: str, faults: list[Fault]) -> An
             for place, item in enumerate(value)
         ]
     return value
-
-
-def read_words(path: Path, expected: str) -> list[str]:
-    """Returns the distinct words of a file with a word in each line, in lower case.
-
-    Args:
-        path: the file, in which # begins a comment.
-        expected: a description of the right file, for messages.
-
-    Raises:
-        InputError: it cannot be read, or has no words.
-    """
-    words: dict[str, None] = {}
-    for line in read_text(path, expected).split("\n"):
-        word, _, _ = line.partition("#")
-        words[word.strip().lower()] = None
-    words.pop("", None)
-    if not words:
-        raise InputError([Fault(str(path), "", "contains no words", expected)])
-    return list(words)

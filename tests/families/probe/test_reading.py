@@ -459,9 +459,9 @@ def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
     probe = CHESS.replace(
         "option-letter", "{name: words, lists: {male: he.txt, female: [She, her]}}"
     )
-    (tmp_path / "he.txt").write_text("# pronouns\nHe\nhim # too\n")
+    (tmp_path / "he.txt").write_text(" # pronouns\nHe\n him \nHE\nc#\n")
     loaded = asking_of(files_of(tmp_path, probe)).probe
-    assert loaded.words == {"male": ("he", "him"), "female": ("she", "her")}
+    assert loaded.words == {"male": ("he", "him", "c#"), "female": ("she", "her")}
     (tmp_path / "he.txt").write_text("# nothing\n")
     assert "he.txt: contains no words" in faults_of(files_of(tmp_path, f"{probe}# changed\n"))[0]
 

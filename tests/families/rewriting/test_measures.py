@@ -34,7 +34,7 @@ def lists(tmp_path: Path) -> Path:
     for name in ("gender.yaml", "people.txt"):
         (tmp_path / name).write_text((LISTS / name).read_text())
     (tmp_path / "prompts.txt").write_text("\n".join(PROMPTS))
-    (tmp_path / "targets.txt").write_text("Kind  # of people\n\ngrim\nkind\n")
+    (tmp_path / "targets.txt").write_text("# of people\nKind\n\ngrim\nkind\n")
     return tmp_path
 
 

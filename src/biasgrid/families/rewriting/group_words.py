@@ -18,15 +18,15 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
+from biasgrid.base.records import list_words
 from biasgrid.base.sections import Section
-from biasgrid.base.text import read_words
 from biasgrid.base.yaml import Document, NodePlace, read_yaml
 from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
 GROUPS_FILE = "groups and their words in YAML"
 GROUPS_KEYS = "keys such as bias_type, groups and words"
-PEOPLE_EXPECTED = "words for people, one per line; # begins a comment"
+PEOPLE_EXPECTED = "words for people, one per line; lines that begin with # are comments"
 Condition = Literal["noun", "person"]
 CONDITIONS: Mapping[str, Condition | None] = {
     "words": None,
@@ -125,13 +125,16 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
         head = document.checked(GroupFile, path)
-        people = read_words(path.parent / head.people, PEOPLE_EXPECTED) if head.people else []
     except InputError as error:
         return None, error.faults
-    faults = [
-        *group_name_faults(path, document, head),
-        *word_row_faults(path, document, head),
-    ]
+    faults: list[Fault] = []
+    people: list[str] = []
+    if head.people:
+        people = list_words(path.parent / head.people, PEOPLE_EXPECTED, faults)
+    if faults:
+        return None, faults
+    faults += group_name_faults(path, document, head)
+    faults += word_row_faults(path, document, head)
     if faults:
         return None, faults
     agreement = {word.lower(): following for word, following in head.agreement.items()}

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, get_args
 
 from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.names import HIDDEN, VISIBLE_CHARACTERS, hidden_character
+from biasgrid.base.records import list_words
 from biasgrid.base.rows import read_rows
-from biasgrid.base.text import read_text, read_words
+from biasgrid.base.text import read_text
 from biasgrid.families.rewriting.group_words import (
     GroupWords,
     RewritingMode,
@@ -184,10 +185,8 @@ def read_stop_words(
 @cache
 def read_word_file(path: Path) -> tuple[list[str], list[Fault]]:
     """Returns the words of a file and its faults."""
-    try:
-        return read_words(path, WORDS_EXPECTED), []
-    except InputError as error:
-        return [], error.faults
+    faults: list[Fault] = []
+    return list_words(path, WORDS_EXPECTED, faults), faults
 
 
 def nltk_stop_words() -> tuple[list[str], list[Fault]]:
