@@ -55,3 +55,14 @@ def test_units_are_templates_in_their_prompt_formats() -> None:
     along = sums_of(MEAN_OF_VALUES, value=values, prompt_format=[0, 1, 0]).along[TEMPLATES]
     assert along.units == ["2/0", "10/0", "2/1"]
     assert along.sums[0].tolist() == [[1, 1], [0.25, 1], [0.5, 1]]
+
+
+def test_options_of_rows_tell_variants_of_a_measure_apart() -> None:
+    rows = pl.DataFrame({"item": [0, 0, 1], "options": ["score=a", "score=b", "score=a"]})
+    table = with_cases(rows.with_columns(value=pl.Series([1.0, 0.5, 0.0])), EVERY_ROW)
+    (sums,) = sum_formulas(table, ["options"], {"items": "item"}, [MEAN_OF_VALUES])
+    assert sums.keys.select("measure", "options", "n").rows() == [
+        ("mean_of_values", "score=a", 2),
+        ("mean_of_values", "score=b", 1),
+    ]
+    assert sums.values.tolist() == [0.5, 0.5]

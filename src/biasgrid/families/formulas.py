@@ -123,6 +123,7 @@ def evaluate_formulas(
         table: one row per observation, with `n` and `left_out`: the numbers of its cases with
             and without a measurement. Missing values are null, never NaN.
         keys: columns that divide the table into parts, such as `bias_type`; empty for one part.
+            With `options` among them, the rows and not the formulas have the options.
         factors: columns with the units of random factors, by factor; claims are over the first.
             The units of `template` are templates in their prompt formats if there are several.
         formulas: the measures.
@@ -151,6 +152,8 @@ def sum_formulas(
     parts = len(part_keys)
     units = {factor: units_of_rows(table, column) for factor, column in factors.items()}
     for formula in formulas:
+        # As a key, the options of rows tell variants of a measure apart.
+        options = pl.col("options") if "options" in keys else formula.options
         n, left_out, terms = evaluate_rows(table, formula)
         along = {}
         for factor, (unit, labels) in units.items():
@@ -171,7 +174,7 @@ def sum_formulas(
             compared=formula.compared,
             is_input=formula.is_input,
         )
-        yield numbers.named(formula.measure, formula.options)
+        yield numbers.named(formula.measure, options)
 
 
 def units_of_rows(table: pl.DataFrame, column: str) -> Units:

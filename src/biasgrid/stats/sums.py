@@ -198,9 +198,15 @@ class Sums:
             return only_defined(np.where(along.present, along.sums[..., 0], np.nan), along.present)
         return leave_one_out(along.sums, self.totals, self.finish.function)
 
-    def named(self, measure: str, options: str = "") -> Sums:
-        """Returns the same numbers under a name."""
-        keys = self.keys.with_columns(measure=pl.lit(measure), options=pl.lit(options))
+    def named(self, measure: str, options: str | pl.Expr = "") -> Sums:
+        """Returns the same numbers under a name.
+
+        Args:
+            measure: the measure.
+            options: its options, or an expression over the keys that makes those of each number.
+        """
+        text = pl.lit(options) if isinstance(options, str) else options
+        keys = self.keys.with_columns(measure=pl.lit(measure), options=text)
         return replace(self, keys=keys)
 
     def clustered(self, clusters: Sequence[int]) -> Sums:
