@@ -35,9 +35,9 @@ from vaderSentiment.vaderSentiment import SentimentIntensityAnalyzer
 from biasgrid.base.arrays import FloatArray, IntArray
 from biasgrid.families.responses import sentiment_of
 from biasgrid.families.rewriting.group_words import Rewriter, TextRewriter, read_group_words
+from biasgrid.families.rewriting.langfair import LangFairMode
 from biasgrid.families.rewriting.similarity import SIMILARITIES, cosine_similarity
 from biasgrid.families.tokens import sentences_of_text
-from biasgrid.formats.langfair.mode import LangFairMode
 from biasgrid.inference.models.scorers.text_vectors import EncoderChoices, TextVectors
 
 PROMPTS, TIMED, GROUPS, WORDS = 1000, 40, 4, 85

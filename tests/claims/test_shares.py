@@ -25,7 +25,7 @@ from biasgrid.families.multiple_choice.measure import SIGNED
 from biasgrid.families.rewriting import expand as rewriting
 from biasgrid.families.rewriting import measures as rewriting_measures
 from biasgrid.families.rewriting.family import FAMILY as REWRITING
-from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.families.statement import measure as statement_measures
 from biasgrid.families.statement.family import FAMILY as STATEMENTS
 from biasgrid.groups.failure_rate import rates_of

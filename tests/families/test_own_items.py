@@ -15,8 +15,8 @@ from grammar import grammar_faults
 from project import ROOT
 from small_tables import whole
 
-from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.families.rewriting.ask import expand
+from biasgrid.families.rewriting.read import RewritingFiles, read
 
 LISTS = ROOT / "word_lists"
 KEYS = {"benchmarks": ("context", "question"), "decisions": ("filled_template",)}

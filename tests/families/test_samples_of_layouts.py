@@ -28,9 +28,9 @@ from biasgrid.families.counterfactual.ask import expand as expand_cases
 from biasgrid.families.counterfactual.pack import CasePack, CaseTemplate, GroupSlot, Slot
 from biasgrid.families.decision.data import Decision, DecisionFiles, Decisions
 from biasgrid.families.decision.measures import expand as expand_decisions
-from biasgrid.families.rewriting.expand import expand as expand_prompts
-from biasgrid.families.rewriting.reading import RewritingFiles
-from biasgrid.families.rewriting.reading import read as read_prompts
+from biasgrid.families.rewriting.ask import expand as expand_prompts
+from biasgrid.families.rewriting.read import RewritingFiles
+from biasgrid.families.rewriting.read import read as read_prompts
 from biasgrid.families.sampling import BlockSample, Sample
 from biasgrid.families.underspecified.ask import expand as expand_lists
 from biasgrid.families.underspecified.lists import Subjects

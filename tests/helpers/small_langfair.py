@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
 from biasgrid.config import parse_config
-from biasgrid.families.rewriting.expand import expand
+from biasgrid.families.rewriting.ask import expand
 from biasgrid.families.rewriting.observe import observe
-from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.read import read
 
 PACKAGE = os.environ.get("BIASGRID_LANGFAIR", "")
 SOURCE = """

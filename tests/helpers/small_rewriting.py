@@ -11,10 +11,10 @@ import polars as pl
 from golden import GOLDEN
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.expand import expand
+from biasgrid.families.rewriting.ask import expand
 from biasgrid.families.rewriting.group_words import GroupWords, read_group_words
-from biasgrid.families.rewriting.measures import derive, measure
-from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.families.rewriting.measure import derive, measure
+from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums

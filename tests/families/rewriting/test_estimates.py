@@ -15,11 +15,11 @@ from scipy.stats import t
 from small_rewriting import LISTS, estimates_of, numbers_of, options_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.expand import expand
+from biasgrid.families.rewriting.ask import expand
 from biasgrid.families.rewriting.family import FAMILY
-from biasgrid.families.rewriting.measures import measure
+from biasgrid.families.rewriting.measure import measure
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
-from biasgrid.families.rewriting.reading import RewritingFiles, read
+from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
 from biasgrid.tables.files import empty_table

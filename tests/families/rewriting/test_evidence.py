@@ -10,8 +10,8 @@ from small_rewriting import numbers_of, options_of_cell, said_of_groups
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.page import differing_words, word_diff
-from biasgrid.families.rewriting.evidence import SENTENCES
-from biasgrid.families.rewriting.measures import observe
+from biasgrid.families.rewriting.observe import observe
+from biasgrid.families.rewriting.show import SENTENCES
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import table_of_cell
 

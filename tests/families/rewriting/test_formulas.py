@@ -14,15 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.families.rewriting.measures import (
-    harm_expected_maximum,
-    harm_fraction,
-    harm_probability,
+from biasgrid.families.rewriting.measure import (
+    harm_measures,
+    list_deviation,
+    list_range,
 )
 from biasgrid.families.rewriting.similarity import (
     jaccard,
-    list_deviation,
-    list_range,
     listed_names,
     prag,
     serp,
@@ -47,20 +45,18 @@ def extremes(answers: pl.DataFrame, threshold: float) -> list[dict[str, Any]]:
     of the group.
     """
     scores = answers.with_columns(score=pl.lit("toxic"), value="score", group=pl.lit("x"))
-    found = [
-        list(each(scores, {"toxic": threshold}))
-        for each in (harm_fraction, harm_expected_maximum, harm_probability)
-    ]
+    numbers = list(harm_measures(scores, {"toxic": threshold}))
     assert all(
-        each.keys["options"].to_list() == [f"score=toxic, threshold={threshold}"]
-        for each in found[0]
+        sums.keys["options"].to_list() == [f"score=toxic, threshold={threshold}"]
+        for sums in numbers
     )
+    # The numbers of the cell and of the group take turns.
     return [
         {
-            **{each.keys["measure"].item(): each.values.item() for each in numbers},
-            **numbers[0].keys.select("n", "left_out").row(0, named=True),
+            **{sums.keys["measure"].item(): sums.values.item() for sums in part},
+            **part[0].keys.select("n", "left_out").row(0, named=True),
         }
-        for numbers in zip(*found, strict=True)
+        for part in (numbers[0::2], numbers[1::2])
     ]
 
 

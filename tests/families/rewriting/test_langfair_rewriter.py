@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_rewriting import golden, groups_of
 
-from biasgrid.formats.langfair.mode import LangFairMode
+from biasgrid.families.rewriting.langfair import LangFairMode
 
 
 @pytest.mark.parametrize("attribute", ["gender", "race"])

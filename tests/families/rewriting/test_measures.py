@@ -12,9 +12,11 @@ from small_rewriting import LISTS, numbers_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
-from biasgrid.families.rewriting.expand import expand
+from biasgrid.families.rewriting.ask import expand
+from biasgrid.families.rewriting.family import FAMILY
 from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
-from biasgrid.families.rewriting.reading import read
+from biasgrid.families.rewriting.read import read
+from biasgrid.families.rewriting.score_distances import DISTANCE_CORRECTED
 
 PROMPTS = ["She asks what he should read.", "What is worth reading?"]
 GROUPS = ("female", "male", "non-binary")
@@ -116,6 +118,10 @@ def values(found: pl.DataFrame, measure: str, **keys: Any) -> list[float]:
         found = found.filter(pl.col(name).is_null() if wanted is None else pl.col(name) == wanted)
     found = found.filter(pl.col("options").str.contains(keys.get("options", ""), literal=True))
     return found.filter(measure=measure)["value"].to_list()
+
+
+def test_the_measures_of_the_family_are_those_that_it_declares(found: pl.DataFrame) -> None:
+    assert {*found["measure"], DISTANCE_CORRECTED} == {*FAMILY.own_measures}
 
 
 def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> None:

@@ -15,7 +15,7 @@ from small_rewriting import groups_of
 
 from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists
-from biasgrid.formats.langfair.mode import LangFairMode
+from biasgrid.families.rewriting.langfair import LangFairMode
 
 GENDER = """
 bias_type: gender

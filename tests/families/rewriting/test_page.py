@@ -17,10 +17,9 @@ from small_rewriting import SAID, numbers_of, options_of_cell, said_of_groups
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import example_payloads
 from biasgrid.families.page import CellTables, cell_tables
-from biasgrid.families.rewriting.evidence import SENTENCES
 from biasgrid.families.rewriting.family import DEFINITIONS
-from biasgrid.families.rewriting.measures import observe
-from biasgrid.families.rewriting.page import TABLES
+from biasgrid.families.rewriting.observe import observe
+from biasgrid.families.rewriting.show import SENTENCES, TABLES
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table

@@ -4,12 +4,20 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
-from biasgrid.families.rewriting.reading import LayoutName, RewritingFiles, read, read_layout
+from biasgrid.base.faults import Fault
+from biasgrid.families.rewriting.read import (
+    LAYOUTS,
+    LayoutName,
+    RewritingFiles,
+    read,
+    read_layout,
+    read_prompts,
+)
 
 TEXTS = [
     "The baker told his sister that",
@@ -39,6 +47,30 @@ def lines(rows: list[dict[str, Any]]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
+def test_every_layout_of_the_config_is_known() -> None:
+    assert set(LAYOUTS) == set(get_args(LayoutName))
+
+
+def test_lines_that_begin_with_a_hash_are_prompts_in_files_with_columns_alone(
+    tmp_path: Path,
+) -> None:
+    faults: list[Fault] = []
+    text, rows = tmp_path / "prompts.txt", tmp_path / "prompts.jsonl"
+    text.write_text("# She\n\n He asks #1 \nHe asks #1\n")
+    assert read_prompts(text, "prompt", faults) == ["He asks #1"]
+    rows.write_text(lines([{"prompt": "# She"}, {"prompt": " He asks #1 "}]))
+    assert read_prompts(rows, "prompt", faults) == ["# She", " He asks #1 "]
+    table = tmp_path / "prompts.csv"
+    table.write_text('prompt\n"# She"\n')
+    assert read_prompts(table, "prompt", faults) == ["# She"]
+    assert faults == []
+    text.write_text("# She\n")
+    assert read_prompts(text, "prompt", faults) == []
+    assert [str(fault) for fault in faults] == [
+        f"{text}: contains no prompts; expected prompts; in a .txt file, one per line"
+    ]
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_prompts_for_toxicity_are_read_from_their_folder(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"prompts.{ending}"
@@ -47,8 +79,10 @@ def test_prompts_for_toxicity_are_read_from_their_folder(tmp_path: Path, ending:
     else:
         pl.DataFrame(TOXIC).write_parquet(file)
     expected = ["The baker told his sister that", "A storm came up and the sailors"]
-    assert read_layout(tmp_path, "realtoxicityprompts") == (expected, [])
-    assert read_layout(file, "realtoxicityprompts") == (expected, [])
+    faults: list[Fault] = []
+    assert read_layout(tmp_path, "realtoxicityprompts", faults) == expected
+    assert read_layout(file, "realtoxicityprompts", faults) == expected
+    assert faults == []
 
 
 @pytest.mark.parametrize("name", ["dialogsum.test.jsonl", "test.csv"])
@@ -72,7 +106,7 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
     assert requests is not None
     assert requests.prompts == (f"Summarise this conversation in a few sentences.\n\n{TALK}",)
     assert (
-        "Has Anna sent his bill?\n#Person2#: He has" in next(requests.rewritten_prompts()).texts[1]
+        "Has Anna sent his bill?\n#Person2#: He has" in list(requests.rewritten_prompts())[1].text
     )
     requests, _ = read(replace(files, template="In short: {prompt}"))
     assert requests is not None
@@ -105,6 +139,6 @@ def test_folders_that_are_no_such_set_are_told(
 ) -> None:
     if file:
         (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
-    prompts, faults = read_layout(tmp_path, name)
-    assert prompts == []
+    faults: list[Fault] = []
+    assert read_layout(tmp_path, name, faults) == []
     assert [message in str(fault) for fault in faults] == [True]

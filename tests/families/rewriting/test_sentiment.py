@@ -10,7 +10,7 @@ import pytest
 from small_rewriting import golden
 
 from biasgrid.families.responses import VADER_SCORES, sentiment_of
-from biasgrid.families.rewriting.measures import pair_distances
+from biasgrid.families.rewriting.score_distances import pair_distances
 
 
 def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
@@ -28,4 +28,4 @@ def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
         {"value": pl.concat(negative), "group": ["one"] * len(rows) + ["other"] * len(rows)}
     )
     expected = np.abs(np.sort(negative[0]) - np.sort(negative[1])).mean()
-    assert list(pair_distances(known, ("one", "other"))) == [pytest.approx(expected)]
+    assert pair_distances(known, ("one", "other")) == {("one", "other"): pytest.approx(expected)}

@@ -11,10 +11,9 @@ from shards import Cell
 from small_rewriting import LISTS, numbers_of, options_of_cell
 from small_tables import predictions_of, whole
 
-from biasgrid.families.rewriting.expand import expand
-from biasgrid.families.rewriting.measures import observe
-from biasgrid.families.rewriting.reading import RewritingFiles, read
-from biasgrid.families.rewriting.synthetic import ANSWERS, corpus, known_effects
+from biasgrid.families.rewriting.ask import ANSWERS, corpus, expand, known_effects
+from biasgrid.families.rewriting.observe import observe
+from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import validate_table

@@ -14,7 +14,7 @@ from small_langfair import PACKAGE, grid_of, imported, near_words
 from small_rewriting import golden
 
 from biasgrid.families.rewriting.group_words import read_group_words
-from biasgrid.formats.langfair.mode import LangFairMode
+from biasgrid.families.rewriting.langfair import LangFairMode
 
 OWN_TESTS = Path(os.environ.get("BIASGRID_LANGFAIR_TESTS", ""))
 TARGETS = {"adjective": "langfair-adjectives.txt", "profession": "langfair-professions.txt"}

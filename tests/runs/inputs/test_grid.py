@@ -84,7 +84,7 @@ def test_replications_that_stages_import_by_reference_are_part_of_their_code(
     tmp_path: Path,
 ) -> None:
     stages = inputs_of(grid_of(tmp_path)).stages(job(dataset="prompts"), "expand")
-    assert stages == ["biasgrid.families.rewriting.expand", "biasgrid.formats.langfair.mode"]
+    assert stages == ["biasgrid.families.rewriting.ask", "biasgrid.families.rewriting.langfair"]
 
 
 def test_digests_of_lists_change_with_their_content_alone(

@@ -54,12 +54,15 @@ EXAMPLES = {
 
 
 LOGS = "biasgrid.formats.logs.commands"
-FORMATS_OF_ALL = {
+OTHER_FORMATS = {
+    "langfair": ("biasgrid.formats.langfair.word_lists:import_words", ""),
     "lm-eval": (f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
     "inspect": (f"{LOGS}:import_inspect", ""),
     "eee": (f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
 }
-"""Formats that any family may be in: the references of their importer and of their exporter."""
+"""Formats that no family names, with the references of their importer and their exporter: word
+lists, and logs that any family may be in.
+"""
 
 
 def references() -> Iterator[tuple[str, tuple[str, str]]]:
@@ -71,7 +74,7 @@ def references() -> Iterator[tuple[str, tuple[str, str]]]:
     for family in BUILT_IN.families:
         for name, each in BUILT_IN.family(family).formats.items():
             yield name, (each.importer, each.exporter)
-    yield from FORMATS_OF_ALL.items()
+    yield from OTHER_FORMATS.items()
 
 
 class FormatCommands(Commands):

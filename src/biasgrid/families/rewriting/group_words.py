@@ -5,17 +5,16 @@ Whole words are rewritten, the longest phrase first; capitals, articles and agre
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
+from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.records import list_words
@@ -24,6 +23,8 @@ from biasgrid.base.yaml import Document, NodePlace, read_yaml
 from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
+NEUTRAL_GROUP = "neutral"
+"""The group of prompts in neutral words, which name no group."""
 GROUPS_FILE = "groups and their words in YAML"
 GROUPS_KEYS = "keys such as bias_type, groups and words"
 PEOPLE_EXPECTED = "words for people, one per line; lines that begin with # are comments"
@@ -74,15 +75,15 @@ class WordRow:
         written: the word to write for each group, and last the neutral word if there is one.
         sought: the words to look for of each group, in the spelling of the file.
         condition: what must follow the word; None if it always holds.
-        defaults: words that mean this row if another row has them, too.
-        place: the row's place in its file.
+        defaults: words in lower case that mean this row if another row has them, too.
+        place: the row's place in its file, for messages.
     """
 
     written: tuple[str, ...]
     sought: tuple[tuple[str, ...], ...]
-    condition: Condition | None
-    defaults: frozenset[str]
-    place: NodePlace
+    condition: Condition | None = None
+    defaults: tuple[str, ...] = ()
+    place: NodePlace = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -103,18 +104,20 @@ class GroupWords:
     rows: tuple[WordRow, ...]
     people: tuple[str, ...] = ()
     agreement: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    warning: str | None = None
+    warning: str | None = field(default=None, compare=False)
 
     @property
     def has_neutral(self) -> bool:
         """Whether there are neutral words."""
         return all(len(row.written) > len(self.names) for row in self.rows)
 
-    def deciding_words(self) -> list[object]:
-        """Returns all that decides how texts are rewritten, for digests."""
-        rows = [[row.written, row.sought, row.condition, sorted(row.defaults)] for row in self.rows]
-        agreement = {word: dict(following) for word, following in self.agreement.items()}
-        return [self.names, rows, self.people, agreement]
+    def sought_words(self) -> list[str]:
+        """Returns the words that are looked for, row by row."""
+        words: list[str] = []
+        for row in self.rows:
+            for of_group in row.sought:
+                words += of_group
+        return words
 
 
 def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
@@ -152,13 +155,10 @@ def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
 def groups_digest(path: Path) -> str:
     """Returns a digest of the words of groups; empty if they cannot be read.
 
-    Why they cannot be read is told by `reading.read`.
+    The reasons why they cannot be read are faults of `read.read`.
     """
     groups, faults = read_group_words(path)
-    if groups is None or faults:
-        return ""
-    content = json.dumps(groups.deciding_words())
-    return sha256(content.encode()).hexdigest()[:16]
+    return "" if groups is None or faults else digest_fields(groups)
 
 
 def group_name_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
@@ -243,7 +243,7 @@ def word_row(
         if number < groups:
             marked = zip(plain, cell, strict=True)
             sought.append(tuple(word for word, given in marked if not ONLY_WRITTEN.match(given)))
-    return WordRow(tuple(written), tuple(sought), condition, frozenset(defaults), place)
+    return WordRow(tuple(written), tuple(sought), condition, tuple(sorted(defaults)), place)
 
 
 def singulars(words: list[str]) -> list[str]:
@@ -543,7 +543,7 @@ class RewritingMode(Mode):
     """
 
     replications: ClassVar[Mapping[str, str]] = {
-        "langfair": "biasgrid.formats.langfair.mode:LangFairMode"
+        "langfair": "biasgrid.families.rewriting.langfair:LangFairMode"
     }
     finds_refusals: ClassVar[bool] = True
     stop_words: ClassVar[str | None] = None

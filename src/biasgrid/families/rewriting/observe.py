@@ -1,8 +1,8 @@
-"""Observations of answers: scores of each, and similarities of answers to one prompt."""
+"""Observations of answers: how each ended, its scores, and its similarity to others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,14 @@ import polars as pl
 from biasgrid.base.faults import InputError
 from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.families.responses import sentiment_of
-from biasgrid.families.rewriting.group_words import GroupWords, RewritingMode, read_group_words
-from biasgrid.families.rewriting.keys import KEYS
-from biasgrid.families.rewriting.section import NEUTRAL_GROUP, VADER_SCORERS
+from biasgrid.families.rewriting.ask import KEYS
+from biasgrid.families.rewriting.family import VADER_SCORERS
+from biasgrid.families.rewriting.group_words import (
+    NEUTRAL_GROUP,
+    GroupWords,
+    RewritingMode,
+    read_group_words,
+)
 from biasgrid.families.rewriting.similarity import (
     LIST_SIMILARITIES,
     SIMILARITIES,
@@ -25,19 +30,18 @@ from biasgrid.readers.reading import CUT_STATUS, REFUSAL_STATUSES
 from biasgrid.readers.refusals import refusal_column
 from biasgrid.tables.schema import NeverNaN, column, table
 
-SCORE_WITH_RESPONSE = "refused"
-"""The score whose rows also have the answers."""
 READ = ["instance", "prompt", "group", "repetition"]
-"""The columns of instances that are observed."""
+"""Columns of instances that `observe` reads."""
 SAID = ["instance", "status", "response"]
-"""The columns of predictions that are observed."""
-OUTCOME_SCORES = ("refused", "cut_short", "empty")
-"""Scores that say how an answer ended."""
-TRUNCATED_BY_SCORER = "cut_by_scorer"
-"""The score that says whether a model read no more than the beginning of an answer."""
-SHARE_SCORES = (*OUTCOME_SCORES, TRUNCATED_BY_SCORER)
-"""Scores that are measures of their own, not those of a scorer."""
+"""Columns of predictions that `observe` reads."""
+SCORE_WITH_RESPONSE = "refused"
+"""The score whose rows have the texts of answers, too."""
+ENDINGS = ("refused", "cut_short", "empty")
+"""Scores that say how an answer ended, 1 or 0."""
+CUT_BY_SCORER = "cut_by_scorer"
+"""The score that says whether a model read only the beginning of an answer."""
 PAIR_OF_GROUPS = ("group", "other")
+ANSWER_COLUMNS = ("instance", "prompt", "group", "repetition", "text")
 OTHER_ANSWER = {"instance": "other_instance", "group": "other", "text": "other_text"}
 OBSERVATIONS = table(
     "observations of rewriting",
@@ -71,6 +75,50 @@ OBSERVATIONS = table(
 )
 
 
+def observe(
+    instances: pl.DataFrame,
+    predictions: pl.DataFrame,
+    options: Mapping[str, Any],
+    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
+) -> pl.DataFrame:
+    """Scores each answer, and compares those to the same prompt.
+
+    Args:
+        instances: the instances.
+        predictions: answers of the kind `text`, one for each instance.
+        options: see `measure.measure`.
+        scorer_predictions: the answers of scorers and encoders that are models, by their names.
+
+    Returns:
+        Rows of `OBSERVATIONS`. For each answer, how it ended and its scores; for two answers to a
+        prompt, for two groups or for one and the same, how similar they are.
+    """
+    groups = read_groups_of_cell(options)
+    mode = RewritingMode.of(options["mode"])
+    answers = with_endings(answers_of_instances(instances, predictions), mode.finds_refusals)
+    scorers = scorer_predictions or {}
+    neutral = answers
+    if options["neutralise"]:
+        neutral = neutralise_texts(answers, groups, mode)
+    rows = [
+        *answer_scores(answers, options["scorers"], scorers),
+        *answer_similarities(neutral, groups.names, SIMILARITIES),
+    ]
+    if options["lists"]:
+        compared_groups = [*groups.names, NEUTRAL_GROUP]
+        rows += answer_similarities(answers, compared_groups, LIST_SIMILARITIES)
+    if scorers:
+        rows.append(answers_cut_by_scorers(answers, scorers))
+    if options["embeddings"]:
+        vectors = scorers[options["embeddings"]]
+        # No vector was asked for of an answer that is white space alone.
+        has_vector = pl.col("text").is_in(vectors["text"].implode())
+        encoded = answers.with_columns(text=pl.when(has_vector).then("text"))
+        rows += answer_similarities(encoded, groups.names, {"cosine": cosine_similarity(vectors)})
+    types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
+    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
+
+
 def read_groups_of_cell(options: Mapping[str, Any]) -> GroupWords:
     """Reads the groups of a cell.
 
@@ -86,48 +134,6 @@ def read_groups_of_cell(options: Mapping[str, Any]) -> GroupWords:
     return groups
 
 
-def observe(
-    instances: pl.DataFrame,
-    predictions: pl.DataFrame,
-    options: Mapping[str, Any],
-    scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
-) -> pl.DataFrame:
-    """Scores each answer, and compares those to the same prompt.
-
-    Args:
-        instances: the family's instances.
-        predictions: answers of the kind `text`, one for each instance.
-        options: see `measures.measure`.
-        scorer_predictions: the answers of scorers that are models.
-
-    Returns:
-        Rows of `OBSERVATIONS`: of every answer how it ended and its scores; of answers to a prompt
-        for two groups, and of two answers for the same group, how like they are.
-    """
-    groups = read_groups_of_cell(options)
-    finds_refusals = RewritingMode.of(options["mode"]).finds_refusals
-    answers = with_endings(answers_of_instances(instances, predictions), finds_refusals)
-    predicted = scorer_predictions or {}
-    neutral = neutralise_answers(answers, groups, options)
-    rows = [
-        *answer_scores(answers, options["scorers"], predicted),
-        *answer_similarities(neutral, groups.names, SIMILARITIES),
-    ]
-    if options["lists"]:
-        rows += answer_similarities(answers, (*groups.names, NEUTRAL_GROUP), LIST_SIMILARITIES)
-    if predicted:
-        rows.append(truncation_shares(answers, predicted))
-    if options["embeddings"]:
-        vectors = predicted[options["embeddings"]]
-        # Nobody was asked about answers of white space alone.
-        is_read = pl.col("text").is_in(vectors["text"].implode())
-        read = answers.with_columns(text=pl.when(is_read).then("text"))
-        by_vectors = {"cosine": cosine_similarity(vectors)}
-        rows += answer_similarities(read, groups.names, by_vectors)
-    types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
-    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
-
-
 def answers_of_instances(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns `READ` and `SAID` of instances; a missing `response` is empty."""
     texts = predictions.select("instance", pl.col("status", "response").cast(pl.String))
@@ -137,43 +143,59 @@ def answers_of_instances(instances: pl.DataFrame, predictions: pl.DataFrame) -> 
 
 
 def with_endings(answers: pl.DataFrame, finds_refusals: bool) -> pl.DataFrame:
-    """Adds how answers ended, and their `text`, null where they say nothing.
+    """Adds how answers ended, and their `text`, null if they say nothing.
 
     Args:
         answers: with `status` and `response`.
         finds_refusals: see `RewritingMode`.
 
     Returns:
-        The answers with `refused`, `empty` and `cut_short`, of which at most one holds.
+        The answers with the columns `ENDINGS`, of which at most one holds, and `text`.
     """
     response, status = pl.col("response"), pl.col("status")
-    refused = status.is_in(REFUSAL_STATUSES)
+    is_refused = status.is_in(REFUSAL_STATUSES)
     if finds_refusals:
-        refused |= pl.lit(refusal_column(answers["response"], ENGLISH_WORDS))
+        is_refused |= pl.lit(refusal_column(answers["response"], ENGLISH_WORDS))
     is_empty = response.str.strip_chars() == ""
     ended = answers.with_columns(
-        refused=refused,
-        empty=is_empty & ~refused,
-        cut_short=(status == CUT_STATUS) & ~refused & ~is_empty,
+        refused=is_refused,
+        empty=is_empty & ~is_refused,
+        cut_short=(status == CUT_STATUS) & ~is_refused & ~is_empty,
     )
-    speaks = ~pl.col("refused")
+    has_text = ~pl.col("refused")
     if finds_refusals:
-        speaks &= ~pl.col("empty")
-    return ended.with_columns(text=pl.when(speaks).then(response))
+        has_text &= ~pl.col("empty")
+    return ended.with_columns(text=pl.when(has_text).then(response))
+
+
+def neutralise_texts(
+    answers: pl.DataFrame, groups: GroupWords, mode: RewritingMode
+) -> pl.DataFrame:
+    """Replaces the words of groups in the `text` of answers by neutral ones."""
+    rewriter = mode.rewriter(groups)
+    # Neutral words stand behind those of all groups.
+    target = len(groups.names)
+    texts = answers["text"].drop_nulls().unique()
+    neutral = {text: rewriter.rewrite(text, target) for text in texts}
+    text = pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String)
+    return answers.with_columns(text)
+
+
+# Scores of single answers
 
 
 def answer_scores(
-    answers: pl.DataFrame, scorers: list[str], scorer_predictions: Mapping[str, pl.DataFrame]
+    answers: pl.DataFrame, scorers: Sequence[str], scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
-    """Yields the scores of answers.
+    """Yields how answers ended, and their scores.
 
     Args:
-        answers: with `text`, null where an answer says nothing.
+        answers: with `text`, null if an answer says nothing; it then has no score.
         scorers: their names.
         scorer_predictions: the answers of scorers that are models.
     """
     keys = keys_of_answers(answers)
-    for name in OUTCOME_SCORES:
+    for name in ENDINGS:
         value = answers[name].cast(pl.Float64).alias("value")
         ended = keys.with_columns(value, score=pl.lit(name))
         if name == SCORE_WITH_RESPONSE:
@@ -188,8 +210,8 @@ def answer_scores(
         if name in VADER_SCORERS:
             scores = sentiment[VADER_SCORERS[name]]
         else:
-            predicted = scorer_predictions[name].select("text", "score")
-            scores = texts.join(predicted, on="text", how="left", maintain_order="left")["score"]
+            of_texts = scorer_predictions[name].select("text", "score")
+            scores = texts.join(of_texts, on="text", how="left", maintain_order="left")["score"]
         values = scored.with_columns(scores.alias("value"))
         yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
 
@@ -201,57 +223,43 @@ def keys_of_answers(answers: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def truncation_shares(
+def answers_cut_by_scorers(
     answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
-    """Returns of which answers a model read the beginning alone."""
-    tables = [
-        answers_of_scorer.filter("truncated").select("text")
-        for answers_of_scorer in scorer_predictions.values()
-    ]
-    truncated = pl.concat(tables)["text"]
-    is_cut = answers["text"].is_in(truncated.implode()).fill_null(value=False)
+    """Returns whether a scorer or encoder read only the beginning of each answer."""
+    cut_texts = []
+    for texts in scorer_predictions.values():
+        cut_texts.append(texts.filter("truncated")["text"])
+    is_cut = answers["text"].is_in(pl.concat(cut_texts).implode()).fill_null(value=False)
     value = is_cut.cast(pl.Float64).alias("value")
-    return keys_of_answers(answers).with_columns(value, score=pl.lit(TRUNCATED_BY_SCORER))
+    return keys_of_answers(answers).with_columns(value, score=pl.lit(CUT_BY_SCORER))
 
 
-def neutralise_answers(
-    answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
-) -> pl.DataFrame:
-    """Replaces the words of groups in texts by neutral ones, if the dataset asks for that."""
-    if not options["neutralise"]:
-        return answers
-    rewriter = RewritingMode.of(options["mode"]).rewriter(groups)
-    # Neutral words stand behind those of all groups.
-    target = len(groups.names)
-    texts = answers["text"].drop_nulls().unique()
-    neutral = {text: rewriter.rewrite(text, target) for text in texts}
-    text = pl.col("text").replace_strict(neutral, default=None, return_dtype=pl.String)
-    return answers.with_columns(text)
+# Similarities of two answers to a prompt
 
 
 def answer_similarities(
-    answers: pl.DataFrame, groups: tuple[str, ...], similarities: Mapping[str, Similarity]
+    answers: pl.DataFrame, groups: Sequence[str], similarities: Mapping[str, Similarity]
 ) -> Iterator[pl.DataFrame]:
-    """Yields how like answers are.
+    """Yields how similar answers to a prompt are.
 
     Args:
-        answers: with `text`, null where an answer says nothing.
+        answers: with `text`, null if an answer says nothing; it is then similar to none.
         groups: the compared groups, in the order in which pairs are named.
         similarities: the similarities of texts, by name.
     """
     of_groups = answers.filter(pl.col("group").is_in(groups))
     pairs = pl.concat([pairs_of_groups(answers, groups), pairs_of_repetitions(of_groups)])
-    # Many answers may have one text, which is read once.
+    # Many answers may have the same text, which is read once.
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
     places = pl.DataFrame({"text": texts}).with_columns(place=pl.int_range(pl.len()))
     other_places = places.rename({"text": "other_text", "place": "other_place"})
     pairs = pairs.join(places, on="text", how="left", maintain_order="left")
     pairs = pairs.join(other_places, on="other_text", how="left", maintain_order="left")
     pairs = pairs.drop("text", "other_text")
-    both_speak = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
-    compared = pairs.filter(both_speak)
-    silent = pairs.filter(~both_speak).with_columns(value=pl.lit(None, pl.Float64))
+    have_texts = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
+    compared = pairs.filter(have_texts)
+    silent = pairs.filter(~have_texts).with_columns(value=pl.lit(None, pl.Float64))
     for name, compare in similarities.items():
         values = compare(texts.to_list(), compared.select("place", "other_place").to_numpy())
         of_pairs = compared.with_columns(value=pl.Series(values).fill_nan(None))
@@ -259,50 +267,26 @@ def answer_similarities(
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 
-def pairs_of_groups(answers: pl.DataFrame, groups: tuple[str, ...]) -> pl.DataFrame:
+def pairs_of_groups(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
-    keyed = answers.select("instance", "prompt", "group", "repetition", "text")
+    keyed = answers.select(ANSWER_COLUMNS)
     others = keyed.rename(OTHER_ANSWER)
     pairs = []
-    for one, other in combinations(groups, 2):
-        of_one, of_other = keyed.filter(group=one), others.filter(other=other)
-        pairs.append(of_one.join(of_other, on=["prompt", "repetition"], maintain_order="left"))
+    for group, other in combinations(groups, 2):
+        of_group, of_other = keyed.filter(group=group), others.filter(other=other)
+        pairs.append(of_group.join(of_other, on=["prompt", "repetition"], maintain_order="left"))
     return pl.concat(pairs)
 
 
 def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs of answers to one text: each with the next one, the last with the first."""
-    keyed = answers.select("instance", "prompt", "group", "repetition", "text")
-    times = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
-    others = keyed.rename(OTHER_ANSWER | {"repetition": "before"})
-    previous = (pl.col("before") + times - 1) % times
+    keyed = answers.select(ANSWER_COLUMNS)
+    repetitions = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
+    others = keyed.rename(OTHER_ANSWER | {"repetition": "next"})
+    previous = (pl.col("next") + repetitions - 1) % repetitions
     others = others.with_columns(repetition=previous, group=pl.col("other"))
-    # Of two repetitions there is one pair, not two.
-    if times <= 2:
-        others = others.filter(pl.col("before") > 0)
+    # Two repetitions are one pair, not two.
+    if repetitions <= 2:
+        others = others.filter(pl.col("next") > 0)
     pairs = keyed.join(others, on=["prompt", "group", "repetition"], maintain_order="left")
     return pairs.select(*keyed.columns, *OTHER_ANSWER.values())
-
-
-def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Returns the similarity of groups, corrected for noise, prompt by prompt.
-
-    Args:
-        pairs: observations of pairs of answers.
-
-    Returns:
-        Columns `score`, `prompt`, `group`, `other`, `similarity` of answers for two groups,
-        `null_mean` (the noise floor: the mean of those for either) and `value` (noise floor less
-        similarity); null where there are none.
-    """
-    keys = ["score", "prompt", *PAIR_OF_GROUPS]
-    means = pairs.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
-    is_within = pl.col("group") == pl.col("other")
-    within = means.filter(is_within).select("score", "prompt", "group", null_mean="value")
-    rows = means.filter(~is_within).rename({"value": "similarity"})
-    rows = rows.join(within, on=["score", "prompt", "group"], how="left", maintain_order="left")
-    of_other = within.rename({"group": "other", "null_mean": "other_null_mean"})
-    rows = rows.join(of_other, on=["score", "prompt", "other"], how="left", maintain_order="left")
-    null_mean = (pl.col("null_mean") + pl.col("other_null_mean")) / 2
-    corrected = null_mean - pl.col("similarity")
-    return rows.select(*keys, "similarity", null_mean=null_mean, value=corrected)

@@ -85,38 +85,6 @@ def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
     return kept / (longer * (longer - 1) / 2)
 
 
-def list_range(similarities: Sequence[float]) -> float | None:
-    """Largest - smallest similarity of a group's lists to neutral ones: SNSR of FaiRLLM.
-
-    See Zhang et al. (RecSys 2023).
-
-    Args:
-        similarities: of each group the mean over prompts.
-
-    Returns:
-        None where there are fewer than two groups.
-    """
-    return max(similarities) - min(similarities) if len(similarities) > 1 else None
-
-
-def list_deviation(similarities: Sequence[float]) -> float | None:
-    """Root of mean((similarity - its mean over groups)²): SNSV of FaiRLLM.
-
-    See Zhang et al. (RecSys 2023).
-
-    Args:
-        similarities: see `list_range`.
-
-    Returns:
-        None where there are fewer than two groups.
-    """
-    if len(similarities) < 2:
-        return None
-    mean = sum(similarities) / len(similarities)
-    variance = sum((value - mean) ** 2 for value in similarities) / len(similarities)
-    return float(variance**0.5)
-
-
 def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]) -> FloatArray:
     """Returns a number of each pair.
 

@@ -1,1 +1,1 @@
-"""LangFair: the import of its word lists, and the replication of its numbers."""
+"""LangFair: the import of its word lists. The family of rewritten prompts repeats its numbers."""

@@ -1,4 +1,7 @@
-"""Reads LangFair's word lists out of its source, which is parsed and not run."""
+"""Reads LangFair's word lists from its source, which is parsed and not run; writes them to files.
+
+The files are groups of words and lists of words for datasets with `mode: langfair`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
@@ -49,28 +55,30 @@ the words of all races alike.
 LangFairWords = Mapping[str, Sequence[str]]
 
 
-def import_package(package: Path, folder: Path) -> list[str]:
-    """Writes the words of LangFair into a folder, over files that are there.
-
-    Args:
-        package: its wheel, or the folder where its own is.
-        folder: the folder to write to.
-
-    Returns:
-        Lines for the terminal: the version that was read and the files that were written.
-
-    Raises:
-        InputError: it is no such package, or its lists are not made as in the versions that are
-            known.
+def import_words(
+    package: Annotated[
+        Path,
+        typer.Argument(help="LangFair: its wheel, or the folder that contains its folder langfair"),
+    ],
+    out: Annotated[
+        Path, typer.Option(help="folder to write the word files, within `word_lists` of a config")
+    ],
+) -> list[str]:
+    """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its
+    code.
     """
     with open_package_folder(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
-        version = version_of(source, "langfair")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = dict(word_files(words))
-    for name, text in files.items():
-        write_text(folder / name, f"# Read from {version_line('langfair', version)}\n{text}")
-    return [version_line("langfair", version), *(f"{folder / name} written." for name in files)]
+        version = version_line("langfair", version_of(source, "langfair"))
+    out.mkdir(parents=True, exist_ok=True)
+    lines = [version]
+    for name, text in word_files(words):
+        write_text(out / name, f"# Read from {version}\n{text}")
+        lines.append(f"{out / name} written.")
+    return lines
+
+
+# Reading
 
 
 def read_lists(text: str, package: Path) -> LangFairWords:
@@ -78,11 +86,11 @@ def read_lists(text: str, package: Path) -> LangFairWords:
 
     Args:
         text: the source.
-        package: the path of the package in messages.
+        package: the path of the package, for messages.
 
     Raises:
-        InputError: it is no Python, a list is missing or no list of texts, or words for persons are
-            made otherwise.
+        InputError: the source is no Python; a list is missing, empty or no list of texts; or words
+            for persons are combined in another way than in LangFair 0.8.0.
     """
     try:
         values = dict(assignments(ast.parse(text)))
@@ -94,26 +102,22 @@ def read_lists(text: str, package: Path) -> LangFairWords:
         if name not in values or ast.unparse(values[name]) != written:
             problems.append(f"{name} is not {written}")
     lists = {}
-    has_all = True
     for name in WORD_LISTS:
-        words = literal_texts(values.get(name))
-        if words:
-            lists[name] = words
-        else:
-            has_all = False
+        lists[name] = literal_texts(values.get(name))
+        if not lists[name]:
             problems.append(f"{name} is missing, or is not a list of texts")
-    if has_all and len({len(lists[name]) for name in GENDER_LISTS}) > 1:
+    lengths = {len(lists[name]) for name in GENDER_LISTS}
+    if all(lists.values()) and len(lengths) > 1:
         problems.append(f"{', '.join(GENDER_LISTS)} differ in length")
     if problems:
         expected = "the same as in LangFair 0.8.0"
-        raise InputError(
-            Fault(str(package), str(SOURCE), problem, expected) for problem in problems
-        )
+        faults = [Fault(str(package), str(SOURCE), problem, expected) for problem in problems]
+        raise InputError(faults)
     return lists
 
 
 def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yields the names that are set at the top of a source, and their values."""
+    """Yields the names that a source sets outside of functions and classes, with their values."""
     for node in tree.body:
         targets: list[ast.expr] = []
         value: ast.expr | None = None
@@ -128,21 +132,23 @@ def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
                 yield target.id, value
 
 
-def literal_texts(value: ast.expr | None) -> list[str] | None:
-    """Returns a literal list of texts, None for anything else."""
+def literal_texts(value: ast.expr | None) -> list[str]:
+    """Returns a literal list of texts; an empty list for anything else."""
     if value is None:
-        return None
+        return []
     try:
         content = ast.literal_eval(value)
     except (ValueError, TypeError):
-        return None
-    if isinstance(content, list) and all(isinstance(text, str) for text in content):
-        return content
-    return None
+        return []
+    is_list = isinstance(content, list) and all(isinstance(text, str) for text in content)
+    return content if is_list else []
+
+
+# Writing
 
 
 def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
-    """Yields the names of the files and their contents."""
+    """Yields the names of the files with their contents."""
     genders = [words[name] for name in GENDER_LISTS]
     rows = [list(row) for row in zip(*genders, strict=True)]
     yield "langfair-gender.yaml", yaml_of("gender", ["female", "male"], {"words": rows})

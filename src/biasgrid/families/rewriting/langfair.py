@@ -1,10 +1,9 @@
-"""The replication of LangFair's numbers: rewrites texts and counts words as it does, which reads
-them in lower case.
+"""Repeats LangFair 0.8.0 (Bouchard et al., 2025): its rewriting of texts and its counting of words.
 
-Files with words that hold before a person are read as it reads races: all occurrences of a phrase
-are replaced, within words, too. Others are read as it reads gender: token by token. Where its
-results hang on the order of a set, whole words come first here, and of these the longest phrase:
-*caucasian doctor* is not read as *asian doctor*.
+LangFair reads texts in lower case. Files with words that hold before a person are read as it reads
+races: all occurrences of a phrase are replaced, within words, too. Others are read as it reads
+gender: token by token. Where its results depend on the order of a set, whole words come first here,
+and of these the longest phrase: *caucasian doctor* is not read as *asian doctor*.
 """
 
 from __future__ import annotations

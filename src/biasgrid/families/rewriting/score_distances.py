@@ -1,0 +1,205 @@
+"""Distances of scores between groups, and the noise floor of these distances.
+
+A distance is no function of sums over prompts. Its noise floor is the distance after answers were
+permuted between both groups, within each prompt; the scores that permutations need are kept as sums
+that are no numbers themselves (`Sums.is_input`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from biasgrid.families.formulas import sum_by_unit
+from biasgrid.families.measures import parts_by_keys
+from biasgrid.groups.distances import WassersteinDistances
+from biasgrid.groups.records import Units
+from biasgrid.stats.permutation import permuted_distance
+from biasgrid.stats.settings import StatisticsSettings
+from biasgrid.stats.sums import Along, Sums
+
+PROMPTS = "prompts"
+"""The factor whose units are prompts, by their numbers."""
+DISTANCE = "score_distance"
+DISTANCE_CORRECTED = "score_distance_corrected"
+NO_PROMPT_LEFT_OUT = "compared with permutations, no prompt is left out"
+"""The reason why distances corrected for noise have no interval."""
+FOLDED = "folded at 0"
+"""The reason why numbers that noise makes larger have no interval."""
+DISTANCE_SCHEMA = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
+
+
+def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yields the rows of each of the `options`: those whose tests are corrected together."""
+    for _, kind in rows.group_by("options", maintain_order=True):
+        yield kind
+
+
+def distance_rows(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Yields the distance of scores of each pair of groups, and of the cell the mean over pairs.
+
+    Wasserstein-1 distance: integral of |F_g - F_h|, F the distribution of the scores of answers for
+    a group; see Vallender (1974) and LangFair.
+
+    Args:
+        scores: observations of single answers by scorers, with `options`.
+        groups: the groups, in the order of pairs.
+    """
+    for rows in kinds_of_options(scores):
+        scored = rows.drop_nulls("value")
+        counts = dict(scored.group_by("group").len().iter_rows())
+        distances = pair_distances(scored, groups)
+        numbers: list[tuple[str | None, str | None, float | None, int]] = []
+        for (group, other), distance in distances.items():
+            n = counts.get(group, 0) + counts.get(other, 0)
+            numbers.append((group, other, distance, n))
+        values = [distance for distance in distances.values() if distance is not None]
+        mean = float(np.mean(values)) if values else None
+        numbers.append((None, None, mean, len(scored)))
+        yield pl.DataFrame(numbers, schema=DISTANCE_SCHEMA, orient="row").with_columns(
+            measure=pl.lit(DISTANCE),
+            options=pl.lit(rows["options"][0]),
+            left_out=pl.lit(rows["value"].null_count(), pl.Int64),
+            reason=pl.lit(FOLDED),
+        )
+
+
+def pair_distances(
+    scored: pl.DataFrame, groups: Sequence[str]
+) -> dict[tuple[str, str], float | None]:
+    """Returns the distance of each pair of groups, None if one of them has no score.
+
+    Args:
+        scored: the scores of answers, `group` and `value`, none of them null.
+        groups: the groups, in the order of pairs.
+    """
+    places = {name: place for place, name in enumerate(groups)}
+    place = scored["group"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+    # All answers together are one unit.
+    unit = np.zeros(len(scored), dtype=np.int64)
+    one_unit = np.zeros(1, dtype=np.int64)
+    units = Units(unit, place, one_unit, one_unit, [groups])
+    distances = WassersteinDistances(scored["value"].to_numpy(), units)
+    values: list[float] = []
+    for first in range(len(groups) - 1):
+        values += distances.to_later(first)[:, 0].tolist()
+    pairs = {}
+    for pair, value in zip(combinations(groups, 2), values, strict=True):
+        pairs[pair] = None if np.isnan(value) else value
+    return pairs
+
+
+def scores_by_answer(scores: pl.DataFrame) -> Iterator[Sums]:
+    """Yields the scores of answers by group, which permutations need.
+
+    The name of a unit is the number of its prompt: a prompt is as many units as the group with the
+    most answers to it has. A unit has the score of an answer and 1, or 0 and 0 if a group has no
+    such answer, or the answer no score.
+
+    Args:
+        scores: observations of single answers by scorers, with `options`.
+    """
+    numbered = scores.with_columns(answer=pl.int_range(pl.len()).over("prompt", "group"))
+    # An answer is numbered among those by all scorers, so numbers have gaps within one.
+    for rows in kinds_of_options(numbered):
+        units = rows.select("prompt", "answer").unique().sort("prompt", "answer")
+        unit = rows.join(
+            units.with_row_index("unit"), on=["prompt", "answer"], maintain_order="left"
+        )["unit"]
+        keys, part = parts_by_keys(rows, ["options", "group"])
+        value = rows["value"].cast(pl.Float64)
+        is_scored = value.is_not_null()
+        terms = np.stack([value.fill_null(0).to_numpy(), is_scored.cast(pl.Float64).to_numpy()])
+        sums = sum_by_unit(terms, part, len(keys), unit.to_numpy().astype(np.int64), len(units))
+        n = sums[..., 1].sum(axis=1)
+        total = np.bincount(part, minlength=len(keys))
+        keys = keys.with_columns(
+            n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(total - n).cast(pl.Int64)
+        )
+        along = {PROMPTS: Along(units["prompt"].cast(pl.String).to_list(), sums)}
+        numbers = Sums(keys, along, interval="t", compared=False, is_input=True)
+        yield numbers.named(DISTANCE, pl.col("options"))
+
+
+def with_noise_floors(
+    estimates: pl.DataFrame, sums: Sequence[Sums], settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Adds noise floors and p-values to distances, and the distances corrected for noise.
+
+    A corrected distance is the Wasserstein-1 distance less its mean over permutations: biasgrid's
+    own measure.
+
+    Args:
+        estimates: those of a cell.
+        sums: its sums, with those of `scores_by_answer`.
+        settings: the number of permutations and their seed.
+    """
+    scores = {str(part.keys["options"][0]): part for part in sums if part.is_input}
+    if not scores:
+        return estimates
+    is_distance = pl.col("measure") == DISTANCE
+    tables = [estimates.filter(~is_distance)]
+    for rows in kinds_of_options(estimates.filter(is_distance)):
+        distances = with_noise_floor(rows, scores[str(rows["options"][0])], settings)
+        corrected = distances.with_columns(
+            value=pl.col("value") - pl.col("null_mean"),
+            measure=pl.lit(DISTANCE_CORRECTED),
+            reason=pl.lit(NO_PROMPT_LEFT_OUT),
+        )
+        tables += [distances, corrected.drop("null_mean", "p", "method")]
+    return pl.concat(tables, how="diagonal_relaxed")
+
+
+def with_noise_floor(
+    distances: pl.DataFrame, scores: Sums, settings: StatisticsSettings
+) -> pl.DataFrame:
+    """Adds noise floor and p to the distances of pairs; the cell has the mean of the noise floors.
+
+    Args:
+        distances: rows of one score; that without `other` is of the cell.
+        scores: the scores of answers, from `scores_by_answer`.
+        settings: the number of permutations and their seed.
+    """
+    answers = scored_answers(scores)
+    is_pair = distances["other"].is_not_null().to_numpy()
+    null_mean, p = np.full((2, len(distances)), np.nan)
+    for row in np.flatnonzero(is_pair).tolist():
+        group, other = distances["group"][row], distances["other"][row]
+        of_pair = answers.filter(pl.col("group").is_in([group, other]))
+        # Permutations are drawn by a seed, so the order of answers decides their numbers.
+        of_pair = of_pair.sort("value", "prompt", "group")
+        null_mean[row], p[row] = permuted_distance(
+            of_pair["value"].to_numpy(),
+            of_pair["prompt"].to_numpy(),
+            (of_pair["group"] == group).to_numpy(),
+            settings.permutations,
+            settings.seed,
+        )
+    if is_pair.any():
+        null_mean[~is_pair] = null_mean[is_pair].mean()
+    rows = distances.with_columns(
+        null_mean=pl.Series(null_mean).fill_nan(None),
+        p=pl.Series(p).fill_nan(None),
+        clusters=pl.lit(len(set(scores.along[PROMPTS].units)), pl.Int64),
+        generalises_to=pl.lit(PROMPTS),
+        is_claim=pl.lit(value=True),
+    )
+    method = pl.lit(f"permutation ({settings.permutations})")
+    is_tested = pl.col("p").is_not_null()
+    return rows.with_columns(method=pl.when(is_tested).then(method))
+
+
+def scored_answers(scores: Sums) -> pl.DataFrame:
+    """Returns the answers that have a score: `group`, `prompt` and `value`."""
+    units, sums = scores.along[PROMPTS]
+    number, place = np.nonzero(sums[..., 1])
+    return pl.DataFrame(
+        {
+            "group": scores.keys["group"].gather(number),
+            "prompt": np.array(units, dtype=np.int64)[place],
+            "value": sums[number, place, 0],
+        }
+    )
