@@ -18,11 +18,10 @@ from small_tables import predictions_of, whole
 from biasgrid.families.rewriting.ask import expand
 from biasgrid.families.rewriting.family import FAMILY
 from biasgrid.families.rewriting.measure import measure
-from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
+from biasgrid.families.rewriting.observe import OBSERVATION_TYPES, observe
 from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
-from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as TABLE
 from biasgrid.tables.measures import ROW, table_of_cell
 
@@ -185,7 +184,7 @@ def two_groups(apart: float, prompts: int = 12) -> tuple[list[Sums | pl.DataFram
     rows = answers.with_columns(
         score=pl.lit("length"), value=pl.when(pl.col("instance") > 0).then(values)
     )
-    empty = empty_table(OBSERVATIONS)
+    empty = pl.DataFrame(schema=OBSERVATION_TYPES)
     missing = [
         pl.lit(None, empty.schema[name]).alias(name)
         for name in set(empty.columns) - set(rows.columns)
@@ -259,7 +258,7 @@ def simulated(worlds: int, prompts: int, apart: float) -> tuple[pl.DataFrame, fl
             "repetition": repetition,
         }
     )
-    empty = empty_table(OBSERVATIONS)
+    empty = pl.DataFrame(schema=OBSERVATION_TYPES)
     rows = table.with_columns(instance=0, other_instance=0, response=pl.lit(None, pl.String))
     between, within = drawn(2000)
     return rows.select(empty.columns).cast(empty.schema), float(within.mean() - between.mean())

@@ -14,7 +14,7 @@ from biasgrid.base.faults import InputError
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.families.rewriting.ask import expand
 from biasgrid.families.rewriting.family import FAMILY
-from biasgrid.families.rewriting.observe import OBSERVATIONS, observe
+from biasgrid.families.rewriting.observe import OBSERVATION_TYPES, observe
 from biasgrid.families.rewriting.read import read
 from biasgrid.families.rewriting.score_distances import DISTANCE_CORRECTED
 
@@ -86,7 +86,8 @@ def measured(
         truncated=pl.lit(value=False)
     )
     observations = observe(instances, predictions, question.options, {"toxicity": scores})
-    OBSERVATIONS.validate(observations)
+    assert observations.schema == OBSERVATION_TYPES
+    assert observations["value"].is_nan().sum() == 0
     found = numbers_of(observations, question.options)
     assert found.select("measure", "options", "n", "left_out").null_count().row(0) == (0, 0, 0, 0)
     assert set(found["measure"]) <= set(grid.measures_of("prompts"))

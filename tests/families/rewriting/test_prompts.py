@@ -16,7 +16,7 @@ from biasgrid.families.rewriting.read import (
     RewritingFiles,
     read,
     read_layout,
-    read_prompts,
+    read_prompt_file,
 )
 
 TEXTS = [
@@ -57,15 +57,15 @@ def test_lines_that_begin_with_a_hash_are_prompts_in_files_with_columns_alone(
     faults: list[Fault] = []
     text, rows = tmp_path / "prompts.txt", tmp_path / "prompts.jsonl"
     text.write_text("# She\n\n He asks #1 \nHe asks #1\n")
-    assert read_prompts(text, "prompt", faults) == ["He asks #1"]
+    assert read_prompt_file(text, "prompt", faults) == ["He asks #1"]
     rows.write_text(lines([{"prompt": "# She"}, {"prompt": " He asks #1 "}]))
-    assert read_prompts(rows, "prompt", faults) == ["# She", " He asks #1 "]
+    assert read_prompt_file(rows, "prompt", faults) == ["# She", " He asks #1 "]
     table = tmp_path / "prompts.csv"
     table.write_text('prompt\n"# She"\n')
-    assert read_prompts(table, "prompt", faults) == ["# She"]
+    assert read_prompt_file(table, "prompt", faults) == ["# She"]
     assert faults == []
     text.write_text("# She\n")
-    assert read_prompts(text, "prompt", faults) == []
+    assert read_prompt_file(text, "prompt", faults) == []
     assert [str(fault) for fault in faults] == [
         f"{text}: contains no prompts; expected prompts; in a .txt file, one per line"
     ]

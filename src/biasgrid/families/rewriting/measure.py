@@ -25,8 +25,8 @@ from biasgrid.families.rewriting.observe import (
     read_groups_of_cell,
 )
 from biasgrid.families.rewriting.score_distances import (
-    FOLDED,
-    PROMPTS,
+    FOLDED_REASON,
+    PROMPTS_FACTOR,
     distance_rows,
     kinds_of_options,
     scores_by_answer,
@@ -41,7 +41,7 @@ from biasgrid.tables.metric import NOT_MEASURABLE, options_text
 
 # Formulas; titles, sources and limits of the measures are in measures.yaml
 
-VALUE = pl.col("value")
+ROW_VALUE = pl.col("value")
 IS_FIRST, IS_SECOND = pl.col("is_first"), ~pl.col("is_first")
 
 
@@ -49,7 +49,7 @@ def prompt_mean(
     measure: str,
     interval: IntervalMethod = "t",
     test: Tested = "",
-    value: pl.Expr = VALUE,
+    value: pl.Expr = ROW_VALUE,
 ) -> Formula:
     """Returns the mean of a value over measured rows, whose units are prompts."""
     return Formula(measure, [value, ONE], interval=interval, test=test, compared=False)
@@ -60,7 +60,7 @@ def group_difference(measure: str) -> Formula:
 
     The rows are those of `pairs_of_shares`.
     """
-    terms = [VALUE * IS_FIRST, IS_FIRST, VALUE * IS_SECOND, IS_SECOND]
+    terms = [ROW_VALUE * IS_FIRST, IS_FIRST, ROW_VALUE * IS_SECOND, IS_SECOND]
     return Formula(
         measure, terms, DIFFERENCE, interval="difference of shares", test="q", compared=False
     )
@@ -74,11 +74,11 @@ SIMILARITY_NULL = prompt_mean("similarity_null")
 SIMILARITY_CORRECTED = prompt_mean("similarity_corrected", test="p")
 SIMILARITY_OF_PAIR_CORRECTED = prompt_mean("similarity_corrected", test="q")
 # LangFair: answers that end in some way / answers.
-OUTCOME_SHARES = {
+ENDING_SHARES = {
     score: prompt_mean(score, "effective Wilson")
     for score in ("refused", "empty", "cut_short", CUT_BY_SCORER)
 }
-OUTCOME_DIFFERENCES = {
+ENDING_DIFFERENCES = {
     "refused": group_difference("refused_difference"),
     "empty": group_difference("undetected_difference"),
     "cut_short": group_difference("cut_short_difference"),
@@ -113,7 +113,7 @@ def measure(
     """
     groups = read_groups_of_cell(options)
     rows = with_options(observations.cast({pl.Categorical: pl.String}))
-    for part in measures_of_cell(with_cases(rows, VALUE.is_not_null()), groups, options):
+    for part in measures_of_cell(with_cases(rows, ROW_VALUE.is_not_null()), groups, options):
         if isinstance(part, Sums):
             yield replace(part, keys=with_bias_type(part.keys, groups))
         else:
@@ -170,7 +170,7 @@ def means(rows: pl.DataFrame, formula: Formula, *divisions: Sequence[str]) -> It
     if rows.is_empty():
         return
     for keys in divisions:
-        yield from sum_formulas(rows, ["options", *keys], {PROMPTS: "prompt"}, [formula])
+        yield from sum_formulas(rows, ["options", *keys], {PROMPTS_FACTOR: "prompt"}, [formula])
 
 
 def similarity_measures(pairs: pl.DataFrame) -> Iterator[Sums]:
@@ -183,7 +183,7 @@ def similarity_measures(pairs: pl.DataFrame) -> Iterator[Sums]:
     between, within = pairs.filter(~is_within), pairs.filter(is_within)
     yield from means(between, SIMILARITY, [], PAIR_OF_GROUPS)
     corrected = with_options(corrected_similarity_by_prompt(pairs))
-    corrected = with_cases(corrected, VALUE.is_not_null())
+    corrected = with_cases(corrected, ROW_VALUE.is_not_null())
     yield from means(corrected, SIMILARITY_CORRECTED, [])
     for rows in kinds_of_options(corrected):
         yield from means(rows, SIMILARITY_OF_PAIR_CORRECTED, PAIR_OF_GROUPS)
@@ -202,7 +202,7 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
         the groups. It is null if one of these is missing.
     """
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
-    similarities = pairs.group_by(keys, maintain_order=True).agg(VALUE.mean())
+    similarities = pairs.group_by(keys, maintain_order=True).agg(ROW_VALUE.mean())
     is_within = pl.col("group") == pl.col("other")
     within, rows = similarities.filter(is_within), similarities.filter(~is_within)
     for side in PAIR_OF_GROUPS:
@@ -210,7 +210,7 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
         floors = floors.rename({"floor": f"floor of {side}"})
         rows = rows.join(floors, on=["score", "prompt", side], how="left", maintain_order="left")
     noise_floor = (pl.col("floor of group") + pl.col("floor of other")) / 2
-    return rows.select(*keys, value=noise_floor - VALUE)
+    return rows.select(*keys, value=noise_floor - ROW_VALUE)
 
 
 def outcome_measures(endings: pl.DataFrame, groups: Sequence[str]) -> Iterator[Sums]:
@@ -221,9 +221,9 @@ def outcome_measures(endings: pl.DataFrame, groups: Sequence[str]) -> Iterator[S
         groups: the groups, in the order of pairs.
     """
     rows = endings.with_columns(options=pl.lit(""))
-    for score, formula in OUTCOME_SHARES.items():
+    for score, formula in ENDING_SHARES.items():
         yield from means(rows.filter(score=score), formula, [], ["group"])
-    for score, formula in OUTCOME_DIFFERENCES.items():
+    for score, formula in ENDING_DIFFERENCES.items():
         pairs = pairs_of_shares(rows.filter(score=score), groups)
         yield from means(pairs, formula, PAIR_OF_GROUPS)
 
@@ -298,10 +298,10 @@ def harm_by_prompt(scores: pl.DataFrame, threshold: float) -> pl.DataFrame:
     is_above = pl.col("value") > threshold
     return scores.group_by("prompt", "group", maintain_order=True).agg(
         share_above=is_above.mean(),
-        maximum=VALUE.max(),
+        maximum=ROW_VALUE.max(),
         has_any_above=is_above.any(),
-        n=VALUE.is_not_null().any().cast(pl.Int64),
-        left_out=VALUE.null_count().cast(pl.Int64),
+        n=ROW_VALUE.is_not_null().any().cast(pl.Int64),
+        left_out=ROW_VALUE.null_count().cast(pl.Int64),
     )
 
 
@@ -322,7 +322,7 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
                 n=pl.lit(counts["n"].item(), pl.Int64),
                 left_out=pl.lit(counts["left_out"].item(), pl.Int64),
                 options=pl.lit(rows["options"][0]),
-                reason=pl.lit(FOLDED),
+                reason=pl.lit(FOLDED_REASON),
             )
 
 
@@ -369,7 +369,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
 def silent(answers: pl.DataFrame) -> Check:
     """Share of answers that are refusals or empty."""
     endings = answers.filter(pl.col("score").is_in(SILENCE))
-    is_silent = endings.group_by("instance").agg(VALUE.max())["value"]
+    is_silent = endings.group_by("instance").agg(ROW_VALUE.max())["value"]
     return Check("silent", float(is_silent.mean()), len(is_silent))  # type: ignore[arg-type]
 
 
@@ -452,5 +452,5 @@ def silent_groups(estimates: pl.DataFrame) -> list[str]:
     if "group" not in estimates.columns:
         return []
     endings = estimates.filter(pl.col("measure").is_in(SILENCE)).drop_nulls("group")
-    shares = endings.group_by("group", maintain_order=True).agg(VALUE.sum())
-    return shares.filter(VALUE >= NEARLY_ALL)["group"].cast(pl.String).to_list()
+    shares = endings.group_by("group", maintain_order=True).agg(ROW_VALUE.sum())
+    return shares.filter(ROW_VALUE >= NEARLY_ALL)["group"].cast(pl.String).to_list()

@@ -12,7 +12,6 @@ import polars as pl
 from biasgrid.base.faults import InputError
 from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.families.responses import sentiment_of
-from biasgrid.families.rewriting.ask import KEYS
 from biasgrid.families.rewriting.family import VADER_SCORERS
 from biasgrid.families.rewriting.group_words import (
     NEUTRAL_GROUP,
@@ -28,7 +27,6 @@ from biasgrid.families.rewriting.similarity import (
 )
 from biasgrid.readers.reading import CUT_STATUS, REFUSAL_STATUSES
 from biasgrid.readers.refusals import refusal_column
-from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", "prompt", "group", "repetition"]
 """Columns of instances that `observe` reads."""
@@ -41,38 +39,21 @@ ENDINGS = ("refused", "cut_short", "empty")
 CUT_BY_SCORER = "cut_by_scorer"
 """The score that says whether a model read only the beginning of an answer."""
 PAIR_OF_GROUPS = ("group", "other")
-ANSWER_COLUMNS = ("instance", "prompt", "group", "repetition", "text")
 OTHER_ANSWER = {"instance": "other_instance", "group": "other", "text": "other_text"}
-OBSERVATIONS = table(
-    "observations of rewriting",
+OBSERVATION_TYPES = pl.Schema(
     {
-        "instance": column(pl.UInt32, description="the instance"),
-        "other_instance": column(
-            pl.UInt32, description="the instance whose answer it was compared with", nullable=True
-        ),
-        "score": column(
-            pl.Categorical,
-            description="what the value is: how the answer ended, a scorer, a similarity",
-        ),
-        "value": column(
-            pl.Float64,
-            description="the number; null where an answer says nothing or declines",
-            nullable=True,
-            checks=NeverNaN,
-        ),
-        "prompt": KEYS["prompt"],
-        "group": KEYS["group"],
-        "other": column(
-            pl.Categorical,
-            description="the other answer's group; the same one for the noise floor",
-            nullable=True,
-        ),
-        "repetition": KEYS["repetition"],
-        "response": column(
-            pl.String, description="the answer, in rows of the score `refused`", nullable=True
-        ),
-    },
+        "instance": pl.UInt32,
+        "other_instance": pl.UInt32,
+        "score": pl.Categorical(),
+        "value": pl.Float64,
+        "prompt": pl.UInt32,
+        "group": pl.Categorical(),
+        "other": pl.Categorical(),
+        "repetition": pl.UInt16,
+        "response": pl.String,
+    }
 )
+"""Types of the columns of observations; see `observe`."""
 
 
 def observe(
@@ -90,8 +71,11 @@ def observe(
         scorer_predictions: the answers of scorers and encoders that are models, by their names.
 
     Returns:
-        Rows of `OBSERVATIONS`. For each answer, how it ended and its scores; for two answers to a
-        prompt, for two groups or for one and the same, how similar they are.
+        A row for each score of an answer and each similarity of two answers to a prompt: `score`,
+        its name; `value`, null if an answer declines or says nothing, never NaN; `instance`,
+        `prompt`, `group` and `repetition` of the answer; `other_instance` and `other`, instance and
+        group of the answer that it is compared with, null for scores; and in rows of the score
+        `refused` the answer itself, `response`. Answers for the same group are the noise floor.
     """
     groups = read_groups_of_cell(options)
     mode = RewritingMode.of(options["mode"])
@@ -115,8 +99,8 @@ def observe(
         has_vector = pl.col("text").is_in(vectors["text"].implode())
         encoded = answers.with_columns(text=pl.when(has_vector).then("text"))
         rows += answer_similarities(encoded, groups.names, {"cosine": cosine_similarity(vectors)})
-    types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
-    return pl.concat(rows, how="diagonal_relaxed").select(types.names()).cast(types)
+    table = pl.concat(rows, how="diagonal_relaxed")
+    return table.select(OBSERVATION_TYPES.names()).cast(OBSERVATION_TYPES)
 
 
 def read_groups_of_cell(options: Mapping[str, Any]) -> GroupWords:
@@ -194,45 +178,35 @@ def answer_scores(
         scorers: their names.
         scorer_predictions: the answers of scorers that are models.
     """
-    keys = keys_of_answers(answers)
     for name in ENDINGS:
-        value = answers[name].cast(pl.Float64).alias("value")
-        ended = keys.with_columns(value, score=pl.lit(name))
+        ended = answers.select(*READ, score=pl.lit(name), value=pl.col(name).cast(pl.Float64))
         if name == SCORE_WITH_RESPONSE:
             ended = ended.with_columns(response=answers["text"])
         yield ended
-    has_text = answers["text"].is_not_null()
-    texts = answers.select("text").drop_nulls()
-    scored, silent = keys.filter(has_text), keys.filter(~has_text).with_columns(value=None)
-    if any(name in VADER_SCORERS for name in scorers):
-        sentiment = sentiment_of(texts["text"])
+    texts = answers["text"].drop_nulls().unique()
+    sentiment = pl.DataFrame()
+    if not VADER_SCORERS.keys().isdisjoint(scorers):
+        sentiment = sentiment_of(texts)
+    # Answers with a text come first: these are the answers of a prompt that permutations compare.
+    ordered = answers.sort(pl.col("text").is_null(), maintain_order=True)
     for name in scorers:
         if name in VADER_SCORERS:
-            scores = sentiment[VADER_SCORERS[name]]
+            scores = sentiment.select(value=VADER_SCORERS[name], text=texts)
         else:
-            of_texts = scorer_predictions[name].select("text", "score")
-            scores = texts.join(of_texts, on="text", how="left", maintain_order="left")["score"]
-        values = scored.with_columns(scores.alias("value"))
-        yield pl.concat([values, silent], how="diagonal_relaxed").with_columns(score=pl.lit(name))
-
-
-def keys_of_answers(answers: pl.DataFrame) -> pl.DataFrame:
-    """Returns the keys of answers that are compared with no other one."""
-    return answers.select(
-        "instance", "prompt", "group", "repetition", other=None, other_instance=None
-    )
+            scores = scorer_predictions[name].select("text", value="score")
+        scored = ordered.join(scores, on="text", how="left", maintain_order="left")
+        yield scored.select(*READ, "value", score=pl.lit(name))
 
 
 def answers_cut_by_scorers(
     answers: pl.DataFrame, scorer_predictions: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """Returns whether a scorer or encoder read only the beginning of each answer."""
-    cut_texts = []
-    for texts in scorer_predictions.values():
-        cut_texts.append(texts.filter("truncated")["text"])
-    is_cut = answers["text"].is_in(pl.concat(cut_texts).implode()).fill_null(value=False)
-    value = is_cut.cast(pl.Float64).alias("value")
-    return keys_of_answers(answers).with_columns(value, score=pl.lit(CUT_BY_SCORER))
+    cut_texts = pl.concat(
+        texts.filter("truncated").select("text") for texts in scorer_predictions.values()
+    )
+    is_cut = pl.col("text").is_in(cut_texts["text"].implode()).fill_null(value=False)
+    return answers.select(*READ, score=pl.lit(CUT_BY_SCORER), value=is_cut.cast(pl.Float64))
 
 
 # Similarities of two answers to a prompt
@@ -269,7 +243,7 @@ def answer_similarities(
 
 def pairs_of_groups(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
-    keyed = answers.select(ANSWER_COLUMNS)
+    keyed = answers.select(*READ, "text")
     others = keyed.rename(OTHER_ANSWER)
     pairs = []
     for group, other in combinations(groups, 2):
@@ -280,7 +254,7 @@ def pairs_of_groups(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFram
 
 def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs of answers to one text: each with the next one, the last with the first."""
-    keyed = answers.select(ANSWER_COLUMNS)
+    keyed = answers.select(*READ, "text")
     repetitions = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
     others = keyed.rename(OTHER_ANSWER | {"repetition": "next"})
     previous = (pl.col("next") + repetitions - 1) % repetitions

@@ -65,7 +65,7 @@ LAYOUTS: Mapping[LayoutName, PromptLayout] = {
 }
 
 
-def read_prompts(path: Path, column: str, faults: list[Fault]) -> list[str]:
+def read_prompt_file(path: Path, column: str, faults: list[Fault]) -> list[str]:
     """Returns the distinct prompts of a file, in its order.
 
     Blank lines of a text file and lines that begin with `#` are no prompts. In a file with columns,
@@ -400,7 +400,7 @@ def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:
         prompts = read_layout(files.prompts, files.layout, faults)
         template = LAYOUTS[files.layout].template
     else:
-        prompts = read_prompts(files.prompts, files.column, faults)
+        prompts = read_prompt_file(files.prompts, files.column, faults)
     template = files.template or template
     texts = [template.replace(PROMPT_PLACE, prompt) for prompt in prompts]
     groups, group_faults = read_group_words(files.groups)

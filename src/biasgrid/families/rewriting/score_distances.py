@@ -8,27 +8,28 @@ that are no numbers themselves (`Sums.is_input`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import polars as pl
 
-from biasgrid.families.formulas import sum_by_unit
-from biasgrid.families.measures import parts_by_keys
+from biasgrid.families.formulas import ONE, Formula, sum_formulas
 from biasgrid.groups.distances import WassersteinDistances
 from biasgrid.groups.records import Units
 from biasgrid.stats.permutation import permuted_distance
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Along, Sums
 
-PROMPTS = "prompts"
+PROMPTS_FACTOR = "prompts"
 """The factor whose units are prompts, by their numbers."""
 DISTANCE = "score_distance"
 DISTANCE_CORRECTED = "score_distance_corrected"
 NO_PROMPT_LEFT_OUT = "compared with permutations, no prompt is left out"
 """The reason why distances corrected for noise have no interval."""
-FOLDED = "folded at 0"
+FOLDED_REASON = "folded at 0"
 """The reason why numbers that noise makes larger have no interval."""
+ANSWER_SCORES = Formula(DISTANCE, [pl.col("value"), ONE], compared=False, is_input=True)
 DISTANCE_SCHEMA = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
 
 
@@ -63,7 +64,7 @@ def distance_rows(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.Da
             measure=pl.lit(DISTANCE),
             options=pl.lit(rows["options"][0]),
             left_out=pl.lit(rows["value"].null_count(), pl.Int64),
-            reason=pl.lit(FOLDED),
+            reason=pl.lit(FOLDED_REASON),
         )
 
 
@@ -95,33 +96,23 @@ def pair_distances(
 def scores_by_answer(scores: pl.DataFrame) -> Iterator[Sums]:
     """Yields the scores of answers by group, which permutations need.
 
-    The name of a unit is the number of its prompt: a prompt is as many units as the group with the
-    most answers to it has. A unit has the score of an answer and 1, or 0 and 0 if a group has no
-    such answer, or the answer no score.
+    A unit is one answer to a prompt for each group, and has the number of the prompt as its name. A
+    group that has no such answer, or whose answer has no score, has nothing of it.
 
     Args:
-        scores: observations of single answers by scorers, with `options`.
+        scores: observations of single answers by scorers, with `options`, `n` and `left_out`.
     """
+    answer = ["prompt", "answer"]
     numbered = scores.with_columns(answer=pl.int_range(pl.len()).over("prompt", "group"))
-    # An answer is numbered among those by all scorers, so numbers have gaps within one.
     for rows in kinds_of_options(numbered):
-        units = rows.select("prompt", "answer").unique().sort("prompt", "answer")
-        unit = rows.join(
-            units.with_row_index("unit"), on=["prompt", "answer"], maintain_order="left"
-        )["unit"]
-        keys, part = parts_by_keys(rows, ["options", "group"])
-        value = rows["value"].cast(pl.Float64)
-        is_scored = value.is_not_null()
-        terms = np.stack([value.fill_null(0).to_numpy(), is_scored.cast(pl.Float64).to_numpy()])
-        sums = sum_by_unit(terms, part, len(keys), unit.to_numpy().astype(np.int64), len(units))
-        n = sums[..., 1].sum(axis=1)
-        total = np.bincount(part, minlength=len(keys))
-        keys = keys.with_columns(
-            n=pl.Series(n).cast(pl.Int64), left_out=pl.Series(total - n).cast(pl.Int64)
-        )
-        along = {PROMPTS: Along(units["prompt"].cast(pl.String).to_list(), sums)}
-        numbers = Sums(keys, along, interval="t", compared=False, is_input=True)
-        yield numbers.named(DISTANCE, pl.col("options"))
+        units = rows.select(answer).unique().sort(answer).with_row_index("unit")
+        placed = rows.join(units, on=answer, maintain_order="left")
+        names = units["prompt"].cast(pl.String).to_list()
+        for sums in sum_formulas(
+            placed, ["options", "group"], {PROMPTS_FACTOR: "unit"}, [ANSWER_SCORES]
+        ):
+            along = Along(names, sums.along[PROMPTS_FACTOR].sums)
+            yield replace(sums, along={PROMPTS_FACTOR: along})
 
 
 def with_noise_floors(
@@ -180,11 +171,12 @@ def with_noise_floor(
         )
     if is_pair.any():
         null_mean[~is_pair] = null_mean[is_pair].mean()
+    prompts = len(set(scores.along[PROMPTS_FACTOR].units))
     rows = distances.with_columns(
         null_mean=pl.Series(null_mean).fill_nan(None),
         p=pl.Series(p).fill_nan(None),
-        clusters=pl.lit(len(set(scores.along[PROMPTS].units)), pl.Int64),
-        generalises_to=pl.lit(PROMPTS),
+        clusters=pl.lit(prompts, pl.Int64),
+        generalises_to=pl.lit(PROMPTS_FACTOR),
         is_claim=pl.lit(value=True),
     )
     method = pl.lit(f"permutation ({settings.permutations})")
@@ -194,12 +186,12 @@ def with_noise_floor(
 
 def scored_answers(scores: Sums) -> pl.DataFrame:
     """Returns the answers that have a score: `group`, `prompt` and `value`."""
-    units, sums = scores.along[PROMPTS]
-    number, place = np.nonzero(sums[..., 1])
+    prompts, sums = scores.along[PROMPTS_FACTOR]
+    number, unit = np.nonzero(sums[..., 1])
     return pl.DataFrame(
         {
             "group": scores.keys["group"].gather(number),
-            "prompt": np.array(units, dtype=np.int64)[place],
-            "value": sums[number, place, 0],
+            "prompt": np.array(prompts, dtype=np.int64)[unit],
+            "value": sums[number, unit, 0],
         }
     )

@@ -35,7 +35,7 @@ WORD_LISTS = (
     "WORDS_TO_REMOVE",
 )
 """The lists that are read."""
-SUMS = {
+SUMS_OF_LISTS = {
     "PERSON_WORDS_LIST": (
         "FEMALE_WORDS + MALE_WORDS + GENDER_NEUTRAL_WORDS + PROFESSION_LIST + OTHER_PERSON_NOUNS"
     ),
@@ -98,7 +98,7 @@ def read_lists(text: str, package: Path) -> LangFairWords:
         problem = f"cannot be parsed ({error.msg}, line {error.lineno})"
         raise InputError([Fault(str(package), str(SOURCE), problem, LANGFAIR_EXPECTED)]) from None
     problems = []
-    for name, written in SUMS.items():
+    for name, written in SUMS_OF_LISTS.items():
         if name not in values or ast.unparse(values[name]) != written:
             problems.append(f"{name} is not {written}")
     lists = {}
