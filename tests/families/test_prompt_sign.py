@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from format_worlds import SHAPE, world
 
-from biasgrid.families.measures import prompt_sign
+from biasgrid.families.prompt_formats import prompt_sign
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Along, Sums
 from biasgrid.tables.metric import read_definitions

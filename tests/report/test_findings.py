@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from biasgrid.families.measures import OUTCOME_DIFFERENCES
+from biasgrid.families.outcomes import OUTCOME_DIFFERENCES
 from biasgrid.report.findings import NO_CONTROL, findings
 from biasgrid.tables.claims.facts import COVERAGE, NO_FACTS, GridFacts
 from biasgrid.tables.files import empty_table
@@ -125,7 +125,7 @@ def test_what_could_not_be_measured_has_a_reason_what_to_do_and_no_p() -> None:
 
 
 def test_groups_that_are_refused_unlike_are_told_with_a_p_of_their_own() -> None:
-    assert [each.__name__ for each in OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
+    assert [*OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
     row = {"verdict": NOT_MEASURED, "p": None, "tests": 0, "reason": "all refused"}
     told = sentence(
         row

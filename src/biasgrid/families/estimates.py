@@ -14,7 +14,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.references import load, stage
-from biasgrid.families.measures import with_outcomes
+from biasgrid.families.outcomes import with_outcomes
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings

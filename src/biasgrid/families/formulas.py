@@ -7,14 +7,13 @@ Values, intervals, tests and comparisons of models then follow from the sums.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray
-from biasgrid.families.measures import Units, known_numbers, parts_by_keys, places_of_units
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
@@ -108,6 +107,33 @@ def with_cases(table: pl.DataFrame, is_measured: pl.Expr) -> pl.DataFrame:
     """Adds `n` and `left_out` to rows that are one case each: 1 and 0 if measured, else 0 and 1."""
     n = is_measured.fill_null(value=False).cast(pl.Int64)
     return table.with_columns(n=n, left_out=1 - n)
+
+
+def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+    """Divides rows by some of their keys; without any they are one part.
+
+    Returns:
+        What each part is about, and the part of each row.
+    """
+    if not names:
+        return pl.DataFrame({"options": [""]}), np.zeros(len(table), dtype=np.int64)
+    rows = table.select(names)
+    keys = rows.unique(maintain_order=True)
+    numbered = keys.with_row_index("number")
+    numbers = rows.join(numbered, on=names, nulls_equal=True, maintain_order="left")["number"]
+    return keys, numbers.to_numpy().astype(np.int64)
+
+
+Units = tuple[IntArray, Sequence[str]]
+"""The place of each row's unit among those that there are, shape (rows,), and the names of
+these.
+"""
+
+
+def places_of_units(column: pl.Series) -> Units:
+    """Returns the units of rows that a column names."""
+    units, place = np.unique(column.to_numpy(), return_inverse=True)
+    return place.astype(np.int64), [str(unit) for unit in units.tolist()]
 
 
 def evaluate_formulas(
@@ -242,3 +268,23 @@ def sum_by_unit(
     sums = [np.bincount(place, term, minlength=parts * units) for term in terms]
     columns = np.stack(sums, axis=-1, dtype=np.float64)
     return columns.reshape(parts, units, len(terms))
+
+
+def valueless(sums: Sums, which: BoolArray, reason: str) -> pl.DataFrame:
+    """Returns rows of numbers that have no value, with the reason."""
+    keys = sums.keys.filter(pl.Series(which))
+    return keys.with_columns(value=pl.lit(None, pl.Float64), reason=pl.lit(reason))
+
+
+def numbers_where(sums: Sums, which: BoolArray) -> Sums:
+    """Returns some of the numbers of a kind."""
+    along = {}
+    for factor, (units, columns) in sums.along.items():
+        along[factor] = Along(units, columns[which])
+    return replace(sums, keys=sums.keys.filter(pl.Series(which)), along=along)
+
+
+def known_numbers(sums: Sums, reason: str) -> tuple[pl.DataFrame, Sums]:
+    """Returns rows of the numbers without a value, with the reason, and the other numbers."""
+    has_value = ~np.isnan(sums.values)
+    return valueless(sums, ~has_value, reason), numbers_where(sums, has_value)

@@ -13,7 +13,7 @@ import pytest
 from small_statements import instances_of, measured
 from small_tables import predictions_of
 
-from biasgrid.families.measures import WITHOUT_ANSWER
+from biasgrid.families.outcomes import REASONS_WITHOUT_ANSWER
 from biasgrid.families.statement.family import DEFINITIONS
 from biasgrid.families.statement.observe import read_answers
 
@@ -148,7 +148,7 @@ def test_where_nothing_was_answered_there_are_nulls(tmp_path: Path) -> None:
     texts = predictions_of("text", instances, response=["Well."] * 24, status=["ok"] * 24)
     measures = measured(instances, texts)
     found = whole(measures)
-    without_answer = {reason.__name__ for reason in WITHOUT_ANSWER} - {"refused"}
+    without_answer = REASONS_WITHOUT_ANSWER.keys() - {"refused"}
     known = {"coverage", "refusals", "yes_rate", *without_answer}
     assert {name for name, value in found.items() if value is not None} == known
     assert found["coverage"] == 0

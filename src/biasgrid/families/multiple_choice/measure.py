@@ -17,15 +17,8 @@ import polars as pl
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.formulas import ONE, Formula, share, sum_formulas, with_cases
-from biasgrid.families.measures import (
-    NOT_READ,
-    OUTCOME_DIFFERENCES,
-    WITHOUT_ANSWER,
-    coverage,
-    known_numbers,
-    numbers_where,
-    valueless,
-)
+from biasgrid.families.formulas import known_numbers, numbers_where, valueless
+from biasgrid.families.outcomes import OUTCOME_DIFFERENCES, OUTCOME_FORMULAS, has_outcome
 from biasgrid.families.multiple_choice.items import (
     AMBIGUOUS,
     CONDITIONS,
@@ -170,20 +163,10 @@ OVER_TEMPLATES = options_text(mode="templates")
 """The options of means over templates, in which templates count alike whatever their sizes."""
 
 
-def has_outcome(outcome: str) -> pl.Expr:
-    """Whether an answer has an outcome, or no answer was read from it if that is `NOT_READ`."""
-    if outcome == NOT_READ:
-        return pl.col("outcome") != ANSWERED
-    return pl.col("outcome") == outcome
-
-
-OUTCOME_FORMULAS = [
-    share(outcome.__name__, outcome(has_outcome), n=ONE) for outcome in (coverage, *WITHOUT_ANSWER)
-]
 # Of a group, less the same of the other groups of its category.
 UNKNOWN_DIFFERENCE = share("unknown_difference", ~NAMES_PERSON, where=~IS_AMBIGUOUS)
 DIFFERENCE_FORMULAS = [
-    share(difference.__name__, difference(has_outcome), n=ONE) for difference in OUTCOME_DIFFERENCES
+    share(name, has_outcome(outcome), n=ONE) for name, outcome in OUTCOME_DIFFERENCES.items()
 ]
 TARGET_COUNT = Formula("", [HAS_TARGET], TOTAL, n=ONE)
 # The right answers that contradict and that agree with the stereotype, from which `derive` tells in
@@ -279,7 +262,7 @@ def numbers_of_parts(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[Sums 
         if formula.measure in AVERAGED:
             yield mean_over_templates(sums).named(formula.measure, OVER_TEMPLATES)
     if not is_template:
-        for sums in sum_formulas(table, keys, FACTORS, [*OUTCOME_FORMULAS, ALIGNMENT_COUNTS]):
+        for sums in sum_formulas(table, keys, FACTORS, [*OUTCOME_FORMULAS.values(), ALIGNMENT_COUNTS]):
             yield with_case_counts(sums, table)
 
 

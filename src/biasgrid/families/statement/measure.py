@@ -26,12 +26,14 @@ from biasgrid.families.formulas import (
     sum_formulas,
     with_cases,
 )
-from biasgrid.families.measures import (
+from biasgrid.families.formulas import numbers_where
+from biasgrid.families.outcomes import (
     OUTCOME_DIFFERENCES,
+    OUTCOME_FORMULAS,
+    REASONS_WITHOUT_ANSWER,
     has_outcome,
-    numbers_where,
-    prompt_sign,
 )
+from biasgrid.families.prompt_formats import prompt_sign
 from biasgrid.families.statement.ask import by_class
 from biasgrid.families.statement.family import OUTPUT_TYPE
 from biasgrid.families.statement.observe import READ, SAID, SAYS_YES, observe
@@ -122,17 +124,11 @@ ANSWER_FORMULAS = [
         share_interval="difference of shares",
         n=SHARE.is_not_null(),
     ),
-    share("coverage", OUTCOME == ANSWERED),
+    OUTCOME_FORMULAS["coverage"],
 ]
 TAKEN_BACK = share_of_answered("taken_back", TAKES_BACK, where=TAKES_BACK.is_not_null())
-UNREAD_FORMULAS = [
-    share("cut_short", OUTCOME == CUT),
-    share("empty", OUTCOME == EMPTY),
-    share("asks_back", OUTCOME == ASKS_BACK),
-    share("contradictory", OUTCOME == CONTRADICTION),
-    share("several_named", OUTCOME == SEVERAL),
-    share("other_answer", OUTCOME == NO_OPTION),
-]
+# The share of refusals is `refusals` here.
+UNREAD_FORMULAS = [OUTCOME_FORMULAS[name] for name in REASONS_WITHOUT_ANSWER if name != "refused"]
 ERROR_MACRO = Formula("error_macro", [pl.col("rate"), ONE], interval="unit")
 """Of the error rates of templates, which weigh alike."""
 
@@ -305,9 +301,9 @@ def measures_of_classes(
     threshold = options["failure_threshold"]
     yield unanswered_headlines(several, answered, threshold)
     if options.get("answers") == WRITTEN or len(answered) < len(several):
-        for difference_of in OUTCOME_DIFFERENCES:
-            for sums in difference_of(partial(outcome_differences, several)):
-                yield sums.named(difference_of.__name__)
+        for measure, outcome in OUTCOME_DIFFERENCES.items():
+            for sums in outcome_differences(several, outcome):
+                yield sums.named(measure)
     if len(answered):
         yield from measure_groups(class_records(answered), options["measures"], threshold)
         yield from differences_of_classes(answered)
@@ -350,7 +346,8 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
     """
     if several.is_empty():
         return
-    values = has_outcome(several["outcome"], outcome).astype(np.float64)
+    ended = several.select(has_outcome(outcome).cast(pl.Float64)).to_series()
+    values = ended.to_numpy()
     for scores in scores_of_terms(class_records(several), values):
         yield difference(scores, of_shares=True)
 

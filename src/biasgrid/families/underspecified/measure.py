@@ -17,7 +17,6 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.families.cell import Observations
-from biasgrid.families.measures import coverage, undetected_difference
 from biasgrid.families.underspecified.axes import AnsweredGroups, Axes, AxesOfParts
 from biasgrid.families.underspecified.observe import (
     READ,
@@ -159,8 +158,8 @@ def measure(
         yield from with_left_out(list(measures_of_swap_groups(sums)), answered)
         yield from sums_of_pairs(sums)
     if options.get("task") in WITHOUT_ANSWERS:
-        yield coverage(partial(share_of_swap_groups, answered))
-        yield from undetected_difference(partial(unanswered_differences, answered.observations))
+        yield coverage(answered)
+        yield from undetected_difference(answered.observations)
     if "stereotypes" in options:
         yield stereotype_agreement(answered, options["stereotypes"])
     if options["measures"] != [] and answered.count:
@@ -395,44 +394,42 @@ def asked_of_parts(axes: Axes, observations: Iterable[pl.DataFrame]) -> pl.DataF
     return pl.concat([empty, *tables], how="diagonal").rename({"n": "asked"})
 
 
-def share_of_swap_groups(answered: AnsweredGroups, outcome: str) -> pl.DataFrame:
+def coverage(answered: AnsweredGroups) -> pl.DataFrame:
     """Returns the share of swap groups in which all four instances were answered."""
     share = answered.count / answered.asked
     row = {"measure": "coverage", "options": "", "value": share, "n": answered.asked}
     return pl.DataFrame([{**row, "left_out": 0}])
 
 
-def unanswered_differences(parts: Iterable[pl.DataFrame], outcome: str) -> Iterator[Sums]:
+def undetected_difference(parts: Iterable[pl.DataFrame]) -> Iterator[Sums]:
     """Yields how much more often swap groups with a subject lack an answer than those without it.
 
     Groups of subjects are compared if there are any. Nothing is known of a subject that is in all
     swap groups. If two groups always meet, their subjects are compared instead, if anything lacks
-    an answer.
+    an answer. It is not known here whether a model declined or said something else.
 
     Args:
         parts: the observations of a cell, part by part.
-        outcome: the outcome that is missing: `undetected`, because it is not known here whether a
-            model declined or said something else.
     """
     have_groups = has_subject_groups(parts)
     if have_groups:
         of_groups = unanswered_of(parts, "subject_group", ("group1", "group2"))
         if len(of_groups.keys):
-            yield of_groups.named(f"{outcome}_difference")
+            yield of_groups.named("undetected_difference")
             return
     of_subjects = unanswered_of(parts, "subject", ("subject1", "subject2"))
     # The columns are sums and counts, of swap groups with a subject and without it.
     if have_groups and not of_subjects.totals[:, 0::2].any():
         return
     if len(of_subjects.keys):
-        yield of_subjects.named(f"{outcome}_difference")
+        yield of_subjects.named("undetected_difference")
 
 
 def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str]) -> Sums:
-    """Returns the differences of `unanswered_differences` of subjects, or of groups of these.
+    """Returns the differences of `undetected_difference` of subjects, or of groups of these.
 
     Args:
-        parts: see `unanswered_differences`.
+        parts: see `undetected_difference`.
         key: `subject` or `subject_group`.
         sides: the columns with both sides of a swap group.
     """

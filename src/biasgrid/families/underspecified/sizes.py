@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.families.measures import NOTHING_FOUND, prompt_sign
+from biasgrid.families.prompt_formats import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.groups.terms import with_permutation_tests
 from biasgrid.stats.clusters import clusters_of_templates, parse_units
