@@ -21,6 +21,10 @@ from biasgrid.base.faults import Fault, InputError, UserError
 
 PLUGIN = "biasgrid_plugin_"
 """Prefix of the names of modules that are files of the user."""
+FORMATS = "biasgrid.formats"
+"""The folder of what reads and writes files of other projects. It imports families, which therefore
+name its functions by reference.
+"""
 RUNS = "code that runs"
 
 
