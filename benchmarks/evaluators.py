@@ -16,9 +16,10 @@ from tempfile import TemporaryDirectory
 import polars as pl
 from stopwatch import print_table
 
+from biasgrid.families.probe.definitions import Probe
+from biasgrid.families.probe.family import ProbeMode
 from biasgrid.families.probe.observe import find_in_answers
-from biasgrid.families.probe.pack import Probe, load_probe
-from biasgrid.families.probe.section import ProbeMode
+from biasgrid.families.probe.read import load_probe
 
 ANSWERS, WORDS = 20_000, 86
 TEXT = """he she his her him they worked in the morning and told a friend that strong caring people lead warm teams

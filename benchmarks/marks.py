@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 from stopwatch import print_table
 
-from biasgrid.families.probe.measures import measure
+from biasgrid.families.probe.genderbench import CYCLES, SEED
+from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import OBSERVATIONS
-from biasgrid.formats.genderbench.bootstrap import CYCLES, SEED
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.files import empty_table
 

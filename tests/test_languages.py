@@ -26,9 +26,9 @@ from biasgrid.base.languages import (
     language_of,
     language_words,
 )
-from biasgrid.families.probe.expand import expand
-from biasgrid.families.probe.measures import observe
-from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, read
+from biasgrid.families.probe.ask import expand
+from biasgrid.families.probe.measure import observe
+from biasgrid.families.probe.read import SCORED, WRITTEN, ProbeFiles, read
 from biasgrid.families.statement.ask import expand as expand_statements
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.observe import read_answers

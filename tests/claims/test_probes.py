@@ -12,7 +12,7 @@ from golden_statistics import BISECTED, claims_of, inputs_of
 from small_probes import HIRING, files_of
 from worlds_of_probes import PLANNED, answers_to, coin_marks, gaps, hired, measured_cell, shipped
 
-from biasgrid.families.probe.section import MarkRanges
+from biasgrid.families.probe.definitions import MarkRanges
 from biasgrid.tables.claims.marks import MarkRange, mark_range, section_range
 
 GOLDEN = claims_of("probes")

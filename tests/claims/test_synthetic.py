@@ -24,7 +24,7 @@ from taught import (
 )
 
 from biasgrid.families.probe.observe import observe as observe_probe
-from biasgrid.families.probe.reading import SCORED
+from biasgrid.families.probe.read import SCORED
 from biasgrid.families.probe.synthetic import corpus as corpus_of_probe
 from biasgrid.families.underspecified.ask import known_effects
 from biasgrid.families.underspecified.sizes import UNREAD_CORRELATION

@@ -20,7 +20,7 @@ from biasgrid.cli.app import app
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.estimates import estimate_cell
-from biasgrid.families.probe.pack import load_probe
+from biasgrid.families.probe.read import load_probe
 from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from biasgrid.base.languages import Language, language_file_faults, language_of, language_words
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
-from biasgrid.families.probe.expand import expand as expand_probe
+from biasgrid.families.probe.ask import expand as expand_probe
 from biasgrid.families.statement.ask import expand as expand_statements
 from biasgrid.families.statement.observe import observe
 from biasgrid.readers.refusals import refusal_column

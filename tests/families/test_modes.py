@@ -11,7 +11,7 @@ import pytest
 
 from biasgrid.base.references import load
 from biasgrid.families.family import Mode
-from biasgrid.families.probe.section import ProbeMode
+from biasgrid.families.probe.family import ProbeMode
 from biasgrid.families.rewriting.group_words import RewritingMode
 from biasgrid.families.statement.read import StatementMode
 

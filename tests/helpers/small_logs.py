@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 from small_probes import measured
 
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 
 Items = Sequence[tuple[dict[str, Any] | None, Sequence[dict[str, Any] | None]]]
 """For each item its metadata, and those of its prompts."""

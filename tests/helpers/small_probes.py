@@ -12,12 +12,12 @@ from golden import GOLDEN
 from small_tables import predictions_of, whole
 
 from biasgrid.families.estimates import with_estimate_columns
-from biasgrid.families.measures import with_outcomes
-from biasgrid.families.probe.expand import expand
+from biasgrid.families.outcomes import with_outcomes
+from biasgrid.families.probe.ask import expand
 from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.measures import derive, measure, observe
+from biasgrid.families.probe.measure import derive, measure, observe
 from biasgrid.families.probe.observe import read_probe_of_cell
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, ProbeRequests, read
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles, ProbeRequests, read
 from biasgrid.families.sampling import Sample
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings

@@ -16,10 +16,9 @@ from small_probes import asking_of, cell_of, estimated, files_of, instances_of
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.measures import observe, validity
+from biasgrid.families.probe.measure import CellUnits, ProbeNumber, observe, validity
 from biasgrid.families.probe.observe import read_probe_of_cell
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
-from biasgrid.families.probe.sums import ItemSums, Units, sums_of_numbers
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.settings import StatisticsSettings
@@ -165,17 +164,17 @@ def gaps(
     rate = np.broadcast_to(1 / (1 + np.exp(-odds)), shape)
     shares = random.binomial(answers, rate) / answers if answers else rate
     numbers = [sums_of_run(run, items, names) for run in shares]
-    units = Units(
-        list(range(items)), [f"{group}{name}" for group in GROUPS for name in range(names)]
+    units = CellUnits(
+        list(range(items)),
+        [f"{group}{name}" for group in GROUPS for name in range(names)],
+        "gender",
     )
-    part = sums_of_numbers(
-        ("signed_gap", "", "gender"), units, numbers, DIFFERENCE, "difference of shares", "p"
-    )
+    part = units.sums("signed_gap", numbers, DIFFERENCE, "difference of shares", test="p")
     settings = StatisticsSettings(units={"signed_gap": "difference"})
     return estimate([part], settings).filter("is_claim")
 
 
-def sums_of_run(shares: FloatArray, items: int, names: int) -> ItemSums:
+def sums_of_run(shares: FloatArray, items: int, names: int) -> ProbeNumber:
     """The sums of a world, of the shares of Yes by item, group and name."""
     ones = np.ones(items)
     of_items = np.stack([shares[:, 0].mean(axis=1), ones, shares[:, 1].mean(axis=1), ones], axis=1)
@@ -183,4 +182,4 @@ def sums_of_run(shares: FloatArray, items: int, names: int) -> ItemSums:
     for side in (0, 1):
         of_names[side, :, 2 * side] = shares[:, side].sum(axis=0) / names
         of_names[side, :, 2 * side + 1] = items / names
-    return ItemSums(None, of_items, items, 0, of_names.reshape(2 * names, 4))
+    return ProbeNumber(None, of_items, items, 0, of_names.reshape(2 * names, 4))

@@ -13,8 +13,8 @@ from small_tables import predictions_of
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.counterfactual.show import SENTENCES as CASES
 from biasgrid.families.evidence import Sentences, example_payloads
-from biasgrid.families.probe.evidence import SENTENCES as ITEMS
 from biasgrid.families.probe.observe import observe
+from biasgrid.families.probe.show import SENTENCES as ITEMS
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.show import SENTENCES as STATEMENTS
 from biasgrid.tables.evidence import EVIDENCE

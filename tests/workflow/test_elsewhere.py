@@ -13,8 +13,8 @@ from project import Project
 from small_probes import HIRING
 from tiny_writers import save_writer
 
-from biasgrid.families.probe.expand import expand
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles, read
+from biasgrid.families.probe.ask import expand
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles, read
 
 pytestmark = pytest.mark.family("a probe is asked")
 PROBE: dict[str, Any] = {

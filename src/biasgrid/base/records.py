@@ -179,11 +179,17 @@ def list_words(path: Path, expected: str, faults: list[Fault]) -> list[str]:
     Args:
         path: the file.
         expected: a description of the file, for messages.
-        faults: list to which a fault is added if the file cannot be read or has no words; there
-            are then no words.
+        faults: list to which a fault is added if the file cannot be read or has no words, of which
+            there are then none; and for each comment in the line of a word.
     """
     faults_before = len(faults)
-    words = dict.fromkeys(line.text.lower() for line in list_lines(path, expected, faults))
+    words: dict[str, None] = {}
+    for line in list_lines(path, expected, faults):
+        if f" {COMMENT_MARK}" in line.text:
+            problem = f"{line.text!r} has a {COMMENT_MARK} behind a word"
+            place = f"line {line.number}"
+            faults.append(Fault(str(path), place, problem, "comments in lines of their own"))
+        words[line.text.lower()] = None
     if not words and len(faults) == faults_before:
         faults.append(Fault(str(path), "", "contains no words", expected))
     return list(words)

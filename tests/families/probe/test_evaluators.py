@@ -194,7 +194,7 @@ def test_options_are_shares_of_their_probability(tmp_path: Path) -> None:
 
 
 CLASS = """
-from biasgrid.families.probe.pack import ProbeClass
+from biasgrid.families.probe.definitions import ProbeClass
 
 
 class Odd(ProbeClass):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from small_probes import CHESS, HIRING, files_of, golden, instances_of
 
-from biasgrid.families.probe.expand import permutation
+from biasgrid.families.probe.ask import permutation
 from biasgrid.families.sampling import Sample
 from biasgrid.tables.keys import request_keys
 

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 from small_probes import asking_of, cell_of, files_of, golden, instances_of, measured
 
+from biasgrid.families.probe.definitions import MarkRanges
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.probe.section import MarkRanges
 from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
 
 SEMANTICS = "custom_and_semantics.json"

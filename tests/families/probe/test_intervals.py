@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import t
 from small_probes import HIRING, cell_of, estimated, files_of
 
-from biasgrid.families.probe.measures import finishes, measure, observe
+from biasgrid.families.probe.measure import finishes, measure, observe
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table

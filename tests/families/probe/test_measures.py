@@ -25,10 +25,17 @@ from small_probes import (
 from small_tables import predictions_of
 
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.evidence import SENTENCES
+from biasgrid.families.probe.claims import BY_GROUP, ITEMS_PART
 from biasgrid.families.probe.family import DEFINITIONS
-from biasgrid.families.probe.measures import observe, validity
-from biasgrid.formats.genderbench.bootstrap import bootstrap_weights
+from biasgrid.families.probe.genderbench import bootstrap_weights
+from biasgrid.families.probe.measure import (
+    AMONG_ANSWERS,
+    ANSWER_SHARES,
+    SHARE_DIFFERENCES,
+    observe,
+    validity,
+)
+from biasgrid.families.probe.show import SENTENCES
 from biasgrid.stats.functions import pearson, slope_of_line, sums_of_lines
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
@@ -74,7 +81,7 @@ def test_a_group_without_answers_is_no_ideal(tmp_path: Path) -> None:
     assert (none_hired["gap"], none_hired["ratio"]) == (0, 1)
 
 
-RIGHT = CHESS.replace(
+OF_RIGHT_ANSWERS = CHESS.replace(
     "metric: {stereotype_rate: share-of-expected}",
     """metric:
   stereotype_rate: share-of-expected
@@ -89,7 +96,7 @@ RIGHT = CHESS.replace(
 
 def test_rates_of_what_is_right(tmp_path: Path) -> None:
     # Chess: male, male; sewing: female, nothing.
-    found = values_of(files_of(tmp_path, RIGHT), ["(a)", "(b)", "(b)", "?"])
+    found = values_of(files_of(tmp_path, OF_RIGHT_ANSWERS), ["(a)", "(b)", "(b)", "?"])
     assert {
         name: found[name] for name in ("stereotype_rate", "answers", "sensitivity", "specificity")
     } == {
@@ -98,7 +105,7 @@ def test_rates_of_what_is_right(tmp_path: Path) -> None:
         "sensitivity": 1,
         "specificity": 1,
     }
-    found = values_of(files_of(tmp_path, RIGHT), ["(a)", "(b)", "(a)", "(a)"])
+    found = values_of(files_of(tmp_path, OF_RIGHT_ANSWERS), ["(a)", "(b)", "(a)", "(a)"])
     # Chess: male, male; sewing: male, female.
     assert found["stereotype_rate"] == found["answers"] == 0.75
     assert (found["sensitivity"], found["specificity"], found["named"], found["apart"]) == (
@@ -111,7 +118,7 @@ def test_rates_of_what_is_right(tmp_path: Path) -> None:
 
 
 def test_items_weigh_the_same_and_answers_too(tmp_path: Path) -> None:
-    found = values_of(files_of(tmp_path, RIGHT), ["(a)", "?", "(a)", "(a)"])
+    found = values_of(files_of(tmp_path, OF_RIGHT_ANSWERS), ["(a)", "?", "(a)", "(a)"])
     # Chess: male; sewing: male, female.
     assert (found["stereotype_rate"], found["answers"]) == (0.75, pytest.approx(2 / 3))
 
@@ -127,6 +134,11 @@ def test_probabilities_weigh_as_much_as_there_is_of_them(tmp_path: Path) -> None
     assert rows.filter(measure="stereotype_rate", options="")["value"].to_list() == [
         pytest.approx((0.75 + 0.5) / 2)
     ]
+
+
+def test_every_measure_beside_metrics_is_defined() -> None:
+    made = {BY_GROUP, AMONG_ANSWERS, ITEMS_PART, *ANSWER_SHARES, *SHARE_DIFFERENCES.values()}
+    assert DEFINITIONS.of("measures").keys() == made
 
 
 def test_draws_are_those_of_python() -> None:

@@ -9,9 +9,9 @@ import pytest
 from small_probes import asking_of
 from small_tables import whole
 
-from biasgrid.families.probe.expand import expand
+from biasgrid.families.probe.ask import expand
 from biasgrid.families.probe.family import measures_of_probe
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 
 FOLDER = Path(__file__).parents[3] / "word_lists/probes"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -48,22 +48,22 @@ def test_the_quarrels_of_one_gender_are_those_of_couples_with_roles_exchanged() 
         for end in ("", "-placebo")
     )
     assert [
-        {(each["wants"], each["objects"]) for each in probe.keys} for probe in (couples, placebo)
+        {(each["wants"], each["objects"]) for each in probe.prompts} for probe in (couples, placebo)
     ] == [{(each["wants"], each["objects"]) for each in couples.head.items}] * 2
-    names = {each[side] for each in couples.keys for side in ("he", "she")}
-    men = {each["he"] for each in couples.keys}
-    pairs = Counter((each["first"], each["second"]) for each in placebo.keys)
+    names = {each[side] for each in couples.prompts for side in ("he", "she")}
+    men = {each["he"] for each in couples.prompts}
+    pairs = Counter((each["first"], each["second"]) for each in placebo.prompts)
     assert {name for pair in pairs for name in pair} == names
     assert all(len({name in men for name in pair}) == 1 for pair in pairs)
     for probe, sides in ((couples, ("he", "she")), (placebo, ("first", "second"))):
         # Each of two is in each role as often as the other, in every quarrel.
         roles = Counter(
-            (each["one"] == each[sides[0]], each[sides[0]], each["wants"]) for each in probe.keys
+            (each["one"] == each[sides[0]], each[sides[0]], each["wants"]) for each in probe.prompts
         )
         assert {*roles.values()} == {1}
-        assert {(each["one"], each["other"]) for each in probe.keys} == {
+        assert {(each["one"], each["other"]) for each in probe.prompts} == {
             pair
-            for each in probe.keys
+            for each in probe.prompts
             for pair in ((each[sides[0]], each[sides[1]]), (each[sides[1]], each[sides[0]]))
         }
 
@@ -73,7 +73,7 @@ def test_items_and_names_are_enough_for_marks(file: Path) -> None:
     probe = asking_of(ProbeFiles(file, WRITTEN, 1, None)).probe
     assert len(probe.items) >= FEWEST_ITEMS
     key = probe.head.names
-    names = {(each.get("group"), each[key]) for each in probe.keys if key in each}
+    names = {(each.get("group"), each[key]) for each in probe.prompts if key in each}
     groups = Counter(group for group, _ in names)
     assert all(count >= FEWEST_NAMES for count in groups.values())
     assert bool(groups) == (file.stem.split("-")[1] in ("hiring", "loan", "letters", "couples"))
@@ -88,7 +88,7 @@ def test_placebos_are_names_of_one_group() -> None:
     with_placebo = [file for file in FILES if "placebo_gap" in file.read_text()]
     assert len(with_placebo) == 12
     for file in with_placebo:
-        keys = list(asking_of(ProbeFiles(file, WRITTEN, 1, None)).probe.keys)
+        keys = list(asking_of(ProbeFiles(file, WRITTEN, 1, None)).probe.prompts)
         placebos = {(each["placebo"], each["group"]) for each in keys if "placebo" in each}
         assert len(placebos) == 2
         assert len({group for _, group in placebos}) == 1

@@ -21,7 +21,7 @@ from worlds_of_probes import SHIPPED, answers_to, measured_cell, shipped
 
 from biasgrid.families.probe.family import measures_of_probe
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.probe.reading import SCORED, ProbeFiles
+from biasgrid.families.probe.read import SCORED, ProbeFiles
 from biasgrid.families.probe.synthetic import (
     known_effects,
     option_probabilities,
@@ -54,7 +54,7 @@ ROOT = SHIPPED.parents[1]
 
 def keys_of(name: str) -> list[dict[str, Any]]:
     """The keys of all prompts of a probe."""
-    return list(asking_of(shipped(name)).probe.keys)
+    return list(asking_of(shipped(name)).probe.prompts)
 
 
 def size_of(name: str) -> int:
@@ -181,7 +181,7 @@ SCORING = ("level", "expected", "valence")
 @pytest.mark.parametrize("about", GROUPS)
 def test_good_and_bad_acts_are_crossed_with_groups(about: str) -> None:
     probe = asking_of(shipped(f"acts/{about}")).probe
-    acts = {(each["expected"], each["valence"], each["act"]) for each in probe.keys}
+    acts = {(each["expected"], each["valence"], each["act"]) for each in probe.prompts}
     cells = Counter((group, valence) for group, valence, _ in acts)
     groups = {group for group, _ in cells}
     assert len(groups) >= 2
@@ -193,8 +193,8 @@ def test_good_and_bad_acts_are_crossed_with_groups(about: str) -> None:
         }
     )
     # An item says where its stereotype was found, or that it is nobody's but ours.
-    assert all(("at" in each) == (each["source"] != "own") for each in probe.keys)
-    assert {each["source"] for each in probe.keys} == {*probe.head.sources}
+    assert all(("at" in each) == (each["source"] != "own") for each in probe.prompts)
+    assert {each["source"] for each in probe.prompts} == {*probe.head.sources}
 
 
 @pytest.mark.parametrize("about", GROUPS)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from small_probes import CHESS, HIRING, asking_of, faults_of, files_of, instances_of
 
-from biasgrid.families.probe.pack import load_probe
-from biasgrid.families.probe.reading import read
+from biasgrid.families.probe.read import load_probe, read
 
 
 @pytest.mark.parametrize(
@@ -464,10 +463,14 @@ def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
     assert loaded.words == {"male": ("he", "him", "c#"), "female": ("she", "her")}
     (tmp_path / "he.txt").write_text("# nothing\n")
     assert "he.txt: contains no words" in faults_of(files_of(tmp_path, f"{probe}# changed\n"))[0]
+    (tmp_path / "he.txt").write_text("he\nhim # too\n")
+    assert faults_of(files_of(tmp_path, f"{probe}# changed again\n"))[0] == (
+        "he.txt, line 2: 'him # too' has a # behind a word; expected comments in lines of their own"
+    )
 
 
 CLASS = """
-from biasgrid.families.probe.pack import ProbeClass
+from biasgrid.families.probe.definitions import ProbeClass
 
 
 class Chess(ProbeClass):

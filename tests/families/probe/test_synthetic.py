@@ -12,7 +12,7 @@ from small_probes import estimated, files_of, instances_of
 from small_tables import predictions_of
 
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.probe.reading import SCORED
+from biasgrid.families.probe.read import SCORED
 from biasgrid.families.probe.synthetic import corpus, known_effects
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
 from biasgrid.tables.files import validate_table

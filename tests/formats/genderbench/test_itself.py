@@ -18,12 +18,12 @@ from real_genderbench import logs_of_itself, made
 from small_logs import of_cell
 from small_probes import cell_of, golden, instances_of
 
-from biasgrid.families.measures import OUTCOME_DIFFERENCES, WITHOUT_ANSWER
-from biasgrid.families.probe import measures
+from biasgrid.families.outcomes import OUTCOME_DIFFERENCES, REASONS_WITHOUT_ANSWER
+from biasgrid.families.probe.definitions import MarkRanges
+from biasgrid.families.probe.genderbench import bootstrap_interval, is_of_cell, sums_of_draws
+from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
-from biasgrid.families.probe.section import MarkRanges
-from biasgrid.formats.genderbench.bootstrap import bootstrap_interval, is_of_cell, sums_of_draws
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 from biasgrid.formats.genderbench.probes import PROBES
 from biasgrid.formats.genderbench.reading import import_log
 from biasgrid.stats.sums import Sums
@@ -31,7 +31,7 @@ from biasgrid.tables.claims.marks import LETTERS
 
 TEXTS = ("bbq.jsonl", "direct.jsonl", "inventories.jsonl", "jobslum.yaml", "relationshiplevy.jsonl")
 """The files of the probes of the golden files, in their order."""
-OUTCOMES = [measure.__name__ for measure in (*WITHOUT_ANSWER, *OUTCOME_DIFFERENCES)]
+OUTCOMES = [*REASONS_WITHOUT_ANSWER, *OUTCOME_DIFFERENCES]
 """What became of answers, which GenderBench does not count."""
 FLAGS = ["one_answer", "first_option", "few_items", "at_chance", "refusals_differ"]
 """What withholds marks, which GenderBench gives all the same."""
@@ -84,7 +84,7 @@ def test_intervals_of_its_draws_are_those_of_the_golden_files(
         part.keys["measure"][0]: bootstrap_interval(
             part.finish(sums_of_draws(part.along["items"].sums[0], cycles))
         )
-        for part in measures.measure(observe(instances, predictions, options), options)
+        for part in measure(observe(instances, predictions, options), options)
         if isinstance(part, Sums) and is_of_cell(part)
     }
     for metric, ends in expected["metrics_ci_seed123"].items():
@@ -123,9 +123,9 @@ def test_marks_are_those_of_genderbench(
     theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
     ours = {told["measure"]: MarkRanges.model_validate(told) for told in PROBES[name].marks}
     assert ours.keys() == theirs.keys()
-    for measure, (ranges, harms) in theirs.items():
-        assert pieces_of(ours[measure]) == theirs_of(ranges)
-        assert ours[measure].harms == [harm.lower() for harm in harms]
+    for name_of_metric, (ranges, harms) in theirs.items():
+        assert pieces_of(ours[name_of_metric]) == theirs_of(ranges)
+        assert ours[name_of_metric].harms == [harm.lower() for harm in harms]
 
 
 @pytest.mark.parametrize("name", GOLDEN)

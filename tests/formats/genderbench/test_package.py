@@ -10,7 +10,7 @@ from small_probes import instances_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
-from biasgrid.families.probe.reading import WRITTEN, ProbeFiles
+from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 
 HARNESS = """
 import uuid

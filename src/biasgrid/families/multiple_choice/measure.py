@@ -16,17 +16,24 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.formulas import ONE, Formula, share, sum_formulas, with_cases
-from biasgrid.families.formulas import known_numbers, numbers_where, valueless
-from biasgrid.families.outcomes import OUTCOME_DIFFERENCES, OUTCOME_FORMULAS, has_outcome
+from biasgrid.families.formulas import (
+    ONE,
+    Formula,
+    known_numbers,
+    numbers_where,
+    share,
+    sum_formulas,
+    valueless,
+    with_cases,
+)
 from biasgrid.families.multiple_choice.items import (
     AMBIGUOUS,
     CONDITIONS,
     DISAMBIGUATED,
     OPTIONS,
 )
+from biasgrid.families.outcomes import OUTCOME_DIFFERENCES, OUTCOME_FORMULAS, has_outcome
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_with_interval
-from biasgrid.readers.reading import ANSWERED
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import (
     DIFFERENCE,
@@ -262,7 +269,9 @@ def numbers_of_parts(table: pl.DataFrame, keys: Sequence[str]) -> Iterator[Sums 
         if formula.measure in AVERAGED:
             yield mean_over_templates(sums).named(formula.measure, OVER_TEMPLATES)
     if not is_template:
-        for sums in sum_formulas(table, keys, FACTORS, [*OUTCOME_FORMULAS.values(), ALIGNMENT_COUNTS]):
+        for sums in sum_formulas(
+            table, keys, FACTORS, [*OUTCOME_FORMULAS.values(), ALIGNMENT_COUNTS]
+        ):
             yield with_case_counts(sums, table)
 
 

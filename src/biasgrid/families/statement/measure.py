@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -22,11 +21,11 @@ from biasgrid.families.formulas import (
     ONE,
     Formula,
     mean_value,
+    numbers_where,
     share,
     sum_formulas,
     with_cases,
 )
-from biasgrid.families.formulas import numbers_where
 from biasgrid.families.outcomes import (
     OUTCOME_DIFFERENCES,
     OUTCOME_FORMULAS,
@@ -46,14 +45,7 @@ from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records
 from biasgrid.groups.terms import derive as derive_of_groups
 from biasgrid.groups.terms import difference, records_of, scores_of_terms
 from biasgrid.readers.reading import (
-    ANSWERED,
-    ASKS_BACK,
-    CONTRADICTION,
-    CUT,
-    EMPTY,
-    NO_OPTION,
     REFUSED,
-    SEVERAL,
 )
 from biasgrid.stats.clusters import template_units
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings

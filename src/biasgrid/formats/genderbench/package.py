@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter
 from biasgrid.base.faults import Fault, InputError, unknown_names
 from biasgrid.base.files import whole_file, write_text
 from biasgrid.base.sections import Section
-from biasgrid.families.probe.pack import load_probe
+from biasgrid.families.probe.read import load_probe
 from biasgrid.formats.genderbench.data import NAMES, RACES
 from biasgrid.formats.genderbench.making import MADE
 from biasgrid.formats.genderbench.probes import PROBES

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, first_few, one_of
 from biasgrid.base.yaml import Document
-from biasgrid.families.probe.section import PROMPTS_KEY, ItemKeys, placeholders
+from biasgrid.families.probe.definitions import PROMPTS_KEY, ItemKeys, placeholders
 from biasgrid.formats.genderbench.data import INVENTORIES, NAMES, Data, LogSection, read_data
 from biasgrid.formats.genderbench.log import LoggedItem, read_log
 from biasgrid.inference.surface_forms import option_letter

@@ -12,8 +12,8 @@ import polars as pl
 from biasgrid.base.files import whole_file
 from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.families.expansion import expand_rows
-from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, read_nothing, with_outcomes
+from biasgrid.families.probe.ask import KEYS
+from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, observation_rows, read_nothing
 from biasgrid.formats.genderbench.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
 from biasgrid.readers.reading import readings_of
 from biasgrid.tables.claims.marks import LETTERS
@@ -129,7 +129,7 @@ def observations_of(
     described = answers.with_columns(
         truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String)
     )
-    return with_outcomes(described, rows, ITSELF)
+    return observation_rows(described, rows, ITSELF)
 
 
 def label_of(evaluation: object) -> str:

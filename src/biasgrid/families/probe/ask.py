@@ -1,4 +1,4 @@
-"""Turns a probe into the table of its prompts."""
+"""Instances of a probe: each item with its prompts, in all orders of its options, repeated."""
 
 from __future__ import annotations
 
@@ -11,18 +11,28 @@ from typing import Any
 import polars as pl
 
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.probe.definitions import EXPECTED_KEY, GROUP_KEY
-from biasgrid.families.probe.keys import KEYS
-from biasgrid.families.probe.reading import ProbeRequests
-from biasgrid.families.probe.section import (
+from biasgrid.families.probe.definitions import (
+    EXPECTED_KEY,
+    GROUP_KEY,
     OPTIONS_PLACEHOLDER,
     ItemKeys,
     fill_keys,
-    lettered_options,
 )
+from biasgrid.families.probe.read import ProbeRequests
 from biasgrid.families.sampler import Strata, units_of_sample
+from biasgrid.inference.surface_forms import option_letter
+from biasgrid.tables.schema import column
 
-OptionOrder = tuple[str, ...]
+KEYS = {
+    "item": column(pl.UInt32, description="the item, numbered from 0"),
+    "prompt": column(pl.UInt16, description="the prompt in its item, numbered from 0"),
+    "order": column(pl.UInt16, description="the order of the options, numbered from 0"),
+    "repetition": column(pl.UInt16, description="0 if the text is asked for the first time"),
+    "group": column(pl.Categorical, description="the prompt's group, if any", nullable=True),
+    "expected": column(pl.Categorical, description="the expected label, if any", nullable=True),
+    "options": column(pl.List(pl.Categorical), description="the options in the order asked"),
+    "keys": column(pl.Categorical, description="keys of the item and the prompt, as JSON"),
+}
 SCHEMA = {
     "text": pl.Categorical,
     "system": pl.Categorical,
@@ -31,7 +41,7 @@ SCHEMA = {
 
 
 def expand(requests: ProbeRequests) -> Expansion:
-    """Expands a probe: each item in all orders of its options, prompts and repetitions."""
+    """Expands a probe into a row for each prompt."""
     items = sampled_items(requests)
     prompts: list[tuple[Any, ...]] = []
     for item in items:
@@ -53,9 +63,8 @@ def expand(requests: ProbeRequests) -> Expansion:
 def sampled_items(requests: ProbeRequests) -> list[int]:
     """Returns the items that are asked.
 
-    A sample is even by the values that metrics compare and by the expected answers.
-
-    An item with several prompts is in the stratum of all of their values.
+    A sample is even by the values that metrics compare and by the expected answers. An item with
+    several prompts is in the stratum of all of their values.
     """
     probe = requests.probe
     compared = (getattr(metric, "by", None) for metric in probe.head.metric.values())
@@ -73,14 +82,16 @@ def sampled_items(requests: ProbeRequests) -> list[int]:
 
 def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]:
     """Yields the prompts of an item in each order of its options, in the columns of `SCHEMA`."""
-    head, prompts = requests.probe.head, requests.probe.items[item]
+    head = requests.probe.head
     for number, order in enumerate(option_orders(requests, item)):
-        for place, keys in enumerate(prompts):
-            texts = [fill_keys(head.options[option], keys) for option in order]
-            with_options = keys | {OPTIONS_PLACEHOLDER: lettered_options(texts)}
+        for place, keys in enumerate(requests.probe.items[item]):
+            options = []
+            for position, option in enumerate(order):
+                text = fill_keys(head.options[option], keys)
+                options.append(f"({option_letter(position)}) {text}")
             group = keys.get(GROUP_KEY)
             yield (
-                fill_keys(head.question, with_options),
+                fill_keys(head.question, keys | {OPTIONS_PLACEHOLDER: ", ".join(options)}),
                 head.system,
                 item,
                 place,
@@ -92,7 +103,7 @@ def prompt_rows(requests: ProbeRequests, item: int) -> Iterator[tuple[Any, ...]]
             )
 
 
-def option_orders(requests: ProbeRequests, item: int) -> list[OptionOrder]:
+def option_orders(requests: ProbeRequests, item: int) -> list[tuple[str, ...]]:
     """Returns the orders in which the options of an item are asked.
 
     They depend on the item alone, so that a change of another item changes none of them.
@@ -107,11 +118,11 @@ def option_orders(requests: ProbeRequests, item: int) -> list[OptionOrder]:
     return [permutation(options, number) for number in numbers]
 
 
-def permutation(options: Sequence[str], number: int) -> OptionOrder:
+def permutation(options: Sequence[str], number: int) -> tuple[str, ...]:
     """Returns a permutation by its number, in the order of `itertools.permutations`."""
     remaining, order = list(options), []
-    for behind in range(len(options) - 1, -1, -1):
-        place, number = divmod(number, factorial(behind))
+    for following in range(len(options) - 1, -1, -1):
+        place, number = divmod(number, factorial(following))
         order.append(remaining.pop(place))
     return tuple(order)
 

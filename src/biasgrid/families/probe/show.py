@@ -1,4 +1,4 @@
-"""Evidence for metrics: the items that a metric counts most, middling and least."""
+"""Evidence and page of a cell: the items that a metric counts most and least, tables of groups."""
 
 from __future__ import annotations
 
@@ -9,18 +9,25 @@ import polars as pl
 
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView
-from biasgrid.families.probe.definitions import ObservationMetric
+from biasgrid.families.page import OPINIONS, PageColumns, Table
+from biasgrid.families.probe.claims import BY_GROUP
+from biasgrid.families.probe.definitions import ObservationMetric, Probe
+from biasgrid.families.probe.measure import AMONG_ANSWERS
+from biasgrid.families.probe.metrics import (
+    averaging_terms,
+    needed_keys,
+    rows_where,
+    with_key_columns,
+)
 from biasgrid.families.probe.observe import ANSWER, read_probe_of_cell
-from biasgrid.families.probe.pack import Probe
-from biasgrid.families.probe.sums import averaging_terms, needed_keys, rows_where, with_key_columns
 
 UNDETECTED = "undetected_answers"
-"""The measure of what was not found, which has evidence as metrics have."""
+"""The measure of answers in which nothing was found, which has evidence as metrics have."""
 KEYS_OF_ANSWER = ("expected", "attribute", "group")
-"""What is the same of all that was found in an answer."""
+"""Columns that are the same in all observations of an answer."""
 
 
-def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
+def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
     """Returns the answers to items, for each metric sorted by how much of an item it counts.
 
     Args:
@@ -29,15 +36,20 @@ def answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame
 
     Returns:
         Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the
-        answer, `found` what the evaluator saw, `said` the label where there is no answer in words.
+        answer, `found` the findings in words, `said` the label if there is no answer in words.
     """
     probe = read_probe_of_cell(cell.options)
     rows = cell.observations.cast({pl.Categorical: pl.String})
     rows = with_key_columns(rows, needed_keys(probe.head.metric.values()))
     attribute = pl.col("keys").map_elements(first_text, return_dtype=pl.String)
     rows = rows.with_columns(attribute=attribute)
-    names = [about["measure"]] if about else explained_metrics(probe)
-    tables = [answers_of_metric(name, probe, rows) for name in names]
+    tables = []
+    for name in [about["measure"]] if about else explained_metrics(probe):
+        metric = probe.head.metric.get(name)
+        if isinstance(metric, ObservationMetric):
+            tables.append(answers_of_items(name, metric, rows_where(rows, metric.where)))
+        else:
+            tables.append(undetected_answers_by_item(rows))
     # Columns of empty tables may have other types; if all are empty, one is enough.
     filled = [table for table in tables if len(table)]
     table = pl.concat(filled or tables[:1])
@@ -58,17 +70,8 @@ def explained_metrics(probe: Probe) -> list[str]:
     return [*names, UNDETECTED]
 
 
-def answers_of_metric(name: str, probe: Probe, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the answers to items, of one of `explained_metrics`; see `answers_of_items`."""
-    if name == UNDETECTED:
-        return undetected_answers_by_item(rows)
-    metric = probe.head.metric[name]
-    assert isinstance(metric, ObservationMetric)
-    return answers_of_items(name, metric, rows_where(rows, metric.where))
-
-
 def undetected_answers_by_item(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the answers in which nothing was found, those first to items with most of them."""
+    """Returns the answers in which nothing was found, first those to items with most of them."""
     answers = rows.unique("instance", keep="first", maintain_order=True)
     is_undetected = pl.col("undetected").cast(pl.Float64)
     answers = answers.with_columns(score=is_undetected, found=reason_undetected())
@@ -78,7 +81,7 @@ def undetected_answers_by_item(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def reason_undetected() -> pl.Expr:
-    """Words why nothing was found."""
+    """Returns the reason why nothing was found, in words."""
     why = pl.col("outcome").cast(pl.String).replace("length", "cut short")
     return pl.format("nothing ({})", why)
 
@@ -96,11 +99,11 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
     Args:
         name: the metric's name.
         metric: the metric.
-        rows: the observations of which it is.
+        rows: the observations of the metric.
 
     Returns:
         A row for each answer that the metric counts, and for each in which nothing was found, of
-        all items of which it counts any.
+        all items with an answer that it counts.
     """
     counts, hit, weight = averaging_terms(metric)
     unread, read = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
@@ -137,7 +140,7 @@ def findings_text(read: pl.DataFrame) -> pl.DataFrame:
 
 
 SENTENCES = Sentences(
-    answers,
+    ranked_answers,
     explained=("measure",),
     measure=lambda options: explained_metrics(read_probe_of_cell(options)),
     concerns=lambda about: pl.lit(value=True),
@@ -154,5 +157,66 @@ SENTENCES = Sentences(
             "The evaluator saw": ("name", "found"),
             "Counts as": ("number", "score"),
         },
+    ),
+)
+
+# Page: tables of groups, and of answers in which nothing was found
+
+FIRST_SCREEN = OPINIONS
+NUMBERS: PageColumns = {
+    "Value": ("number", "value"),
+    "Interval": ("interval", ""),
+    "n": ("count", "n"),
+}
+METRIC_COLUMNS: PageColumns = {
+    "Metric": ("name", "metric"),
+    "Group": ("name", "group"),
+    **NUMBERS,
+}
+METRIC_GROUP_COLUMNS: PageColumns = {**METRIC_COLUMNS, "Not read": ("number", "undetected")}
+SHARE_COLUMNS: PageColumns = {
+    "Share": ("name", "measure"),
+    "Group": ("name", "group"),
+    **NUMBERS,
+}
+
+
+def sentence_on_groups(rows: pl.DataFrame) -> str:
+    """Returns a sentence on intervals of groups: of other names too, or of these wordings alone."""
+    over_names = rows["generalises_to"].str.contains("names").any()
+    if over_names:
+        return "What the metrics compare."
+    return "What the metrics compare, for these wordings of the groups."
+
+
+MEASURE, OPTIONS = pl.col("measure"), pl.col("options")
+METRIC = {"metric": OPTIONS.str.strip_prefix("metric=")}
+IS_OF_METRIC = OPTIONS != ""
+IS_UNDETECTED = (MEASURE == UNDETECTED) & (OPTIONS == "")
+SHARE_UNDETECTED = pl.col("value").filter(IS_UNDETECTED).first().over("group")
+TABLES = (
+    Table(
+        "Groups",
+        sentence_on_groups,
+        METRIC_GROUP_COLUMNS,
+        keys=("group",),
+        where=IS_OF_METRIC & (MEASURE == BY_GROUP),
+        added={**METRIC, "undetected": SHARE_UNDETECTED},
+    ),
+    Table(
+        "Groups among answers",
+        "Rates among answers in which something was found.",
+        METRIC_COLUMNS,
+        keys=("group",),
+        where=IS_OF_METRIC & (MEASURE == AMONG_ANSWERS),
+        added=METRIC,
+    ),
+    Table(
+        "What was not found",
+        "Shares of items and answers of each group in which the evaluator found nothing, and why.",
+        SHARE_COLUMNS,
+        keys=("group",),
+        where=OPTIONS == "",
+        order=("measure", "group"),
     ),
 )
