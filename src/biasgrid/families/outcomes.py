@@ -112,7 +112,8 @@ class OutcomeDifference(NamedTuple):
         """The difference in words, such as `refuses women more: 0.75 against 0.00`."""
         first = 0 if self.rates[0] >= self.rates[1] else 1
         more, less = self.rates[first], self.rates[1 - first]
-        return f"{WORDS_FOR_DIFFERENCES[self.measure].format(self.sides[first])}: {more:.2f} against {less:.2f}"
+        words = WORDS_FOR_DIFFERENCES[self.measure].format(self.sides[first])
+        return f"{words}: {more:.2f} against {less:.2f}"
 
 
 def with_outcomes(
@@ -209,9 +210,9 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
     """
     is_found = is_significant("p").fill_null(value=False)
     significant = [each for each in largest if each.row.select(is_found).item()]
-    # What is refused is often counted as not found, too: of equal differences the first of `WORDS_FOR_DIFFERENCES`
-    # is told.
-    order = list(WORDS_FOR_DIFFERENCES)
+    # What is refused is often counted as not found, too: of equal differences the first measure in
+    # this order is told.
+    order = list(OUTCOME_DIFFERENCES)
     ranked = sorted(significant, key=lambda each: order.index(each.measure))
     strongest = max(ranked, key=lambda each: round(each.size, DECIMALS), default=None)
     row = {
