@@ -1,7 +1,7 @@
 """Repeats APES (goel-shashank/APES): reads files, fills texts and counts as it does.
 
-What APES ignores is ignored here, too: blank cells, fields behind a class, and values that appear
-twice.
+Nothing is refused but what APES itself fails at: values that appear twice, or statements with equal
+texts, stay as they are.
 """
 
 from __future__ import annotations
@@ -192,36 +192,22 @@ def original_reference(argument: str, parameters: Sequence[str]) -> Reference:
 
 
 def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
-    """Returns the error rates that APES publishes, in columns of measures.
+    """Returns the error rates that APES publishes, rounded up, in columns of measures.
 
     Args:
         wrong: shape (statements,), whether the answer is wrong, or there is none; positive
             statements are the first half of all.
     """
-    measures = (apes_positive, apes_negated, apes_overall)
-    rows = [(measure.__name__, *measure(wrong)) for measure in measures]
+    half = len(wrong) // 2
+    parts = {
+        "apes_positive": wrong[:half],
+        "apes_negated": wrong[half:],
+        "apes_overall": wrong,
+    }
+    rows = [(measure, *rounded_up(part)) for measure, part in parts.items()]
     schema = {"measure": pl.String, "value": pl.Float64, "n": pl.Int64}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     return table.with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
-
-
-def apes_positive(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the first half of the statements, the positive ones, whose answer is not the label
-    (APES).
-    """
-    return rounded_up(wrong[: len(wrong) // 2])
-
-
-def apes_negated(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of the second half of the statements, the negations, whose answer is not the label
-    (APES).
-    """
-    return rounded_up(wrong[len(wrong) // 2 :])
-
-
-def apes_overall(wrong: pl.Series) -> tuple[float | None, int]:
-    """Share of all statements whose answer is not the label (APES)."""
-    return rounded_up(wrong)
 
 
 def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
