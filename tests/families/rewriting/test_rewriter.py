@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_rewriting import LISTS, groups_of
 
-from biasgrid.families.rewriting.group_words import Rewriter, read_group_words
+from biasgrid.families.rewriting.group_words import Rewriter, groups_digest, read_group_words
 
 GENDER = Rewriter(groups_of("gender"))
 NAMES = GENDER.groups.names
@@ -106,6 +106,25 @@ def test_words_hold_where_what_they_need_follows(tmp_path: Path) -> None:
     assert rewriter.rewrite("A black man in a black car met Black women.", 1) == (
         "A white man in a black car met White women."
     )
+
+
+def test_a_digest_of_groups_is_that_of_all_that_instances_have_of_them(tmp_path: Path) -> None:
+    file = tmp_path / "groups.yaml"
+    rows = "words:\n  - [tabby, hound, pet]\n"
+    digests = []
+    for text in (
+        ROWS + rows,
+        f"warning: w\n{ROWS}\n{rows}",
+        ROWS.replace("bias_type: b", "bias_type: c") + rows,
+        ROWS + rows.replace("tabby", "tabby*"),
+        ROWS,
+    ):
+        file.write_text(text)
+        digests.append(groups_digest(file))
+    plain, warned, *others, faulty = digests
+    assert plain == warned
+    assert len({plain, *others}) == 3
+    assert faulty == ""
 
 
 def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ WordsOfGroup = str | list[str]
 
 
 class GroupFile(Section):
-    """What a file of groups may say."""
+    """The keys of a file of groups."""
 
     bias_type: str = Field(min_length=1, description="what the groups have in common")
     warning: str | None = Field(None, description="warning for readers")
@@ -91,9 +91,9 @@ class GroupWords:
     """Groups and their words.
 
     Attributes:
-        bias_type: the bias type.
-        names: their names.
-        rows: their words.
+        bias_type: the bias type that the groups have in common.
+        names: names of the groups.
+        rows: rows of words.
         people: words for persons, in lower case.
         agreement: forms of the following word, by words in lower case.
         warning: a warning for readers, None without one.
@@ -121,9 +121,11 @@ class GroupWords:
 
 
 def read_group_words(path: Path) -> tuple[GroupWords | None, list[Fault]]:
-    """Reads groups and returns them with every fault of their file.
+    """Reads a file of groups.
 
-    The groups are None if rows are too damaged to be read.
+    Returns:
+        The groups, None if the file or its rows cannot be read, and the faults of the file and of
+        its `people`.
     """
     try:
         document = read_yaml(path, GROUPS_FILE, GROUPS_KEYS)
@@ -162,7 +164,7 @@ def groups_digest(path: Path) -> str:
 
 
 def group_name_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
-    """Yields groups that are named twice, or differ only in case or normal form."""
+    """Yields a fault for groups that are named twice, or differ only in case or normal form."""
     for name in sorted({name for name in head.groups if head.groups.count(name) > 1}):
         yield document.fault(path, ("groups",), f"{name!r} appears twice", "each group once")
     for name, other in similar_names(head.groups):
@@ -171,7 +173,7 @@ def group_name_faults(path: Path, document: Document, head: GroupFile) -> Iterat
 
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
-    """Yields rows of unequal lengths, empty cells, a file without rows, and a lack of `people`."""
+    """Yields a fault for rows of unequal lengths, empty cells, no rows, and missing `people`."""
     rows: list[tuple[NodePlace, list[WordsOfGroup]]] = []
     for section in CONDITIONS:
         for number, row in enumerate(getattr(head, section)):
@@ -273,7 +275,7 @@ def plural(noun: str) -> str:
 
 
 def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[Fault]:
-    """Yields words that name two groups, and words of two rows of which neither is the default."""
+    """Yields a fault for words of two groups, and of two rows of which not just one is marked."""
     uses: dict[str, list[tuple[int, WordRow]]] = {}
     for row in groups.rows:
         for group, sought in enumerate(row.sought):
@@ -302,14 +304,11 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
 
 
 def default_problems(word: str, rows: list[WordRow]) -> Iterator[str]:
-    """Yields the conditions under which several rows hold a word, and not just one is the default.
+    """Yields a problem for each condition under which a word is in several rows without a default.
 
     Args:
         word: the word in lower case.
         rows: the rows in which it is looked for, all of one group.
-
-    Yields:
-        The number of rows with one condition, in words.
     """
     for condition in dict.fromkeys(row.condition for row in rows):
         same = [row for row in rows if row.condition == condition]
@@ -331,15 +330,15 @@ NO_NOUN = frozenset(
         "where whether which while who whose why will with without would yesterday yet you your"
     ).split()
 )
-"""Words with which no noun begins: before these `her` is the object, and `his` has no noun."""
+"""Words that are no nouns: before these `her` is the object, and `his` stands alone."""
 SENTENCE_START = re.compile(r"(?:^|[.!?:]|\n)[\s\"'(“‘]*$")  # noqa: RUF001
-"""What comes before the first word of a sentence."""
+"""Matches the end of a text behind which a sentence begins."""
 ARTICLE = re.compile(r"\b(an?)(\s+)$", re.IGNORECASE)
 VOWEL = re.compile(
     r"(?!eu|ewe|one\b|one-|once|u(?:ni(?!n|m)|s[aeiu]|ti|tu|ra|k))[aeiou]|hour|honest|hono|heir",
     re.I,
 )
-"""How words begin that take `an`."""
+"""Matches the beginning of words that take `an`."""
 NEXT_WORD = re.compile(r"('\w+|’\w+|\s+[\w'’]+)")  # noqa: RUF001
 
 
@@ -360,9 +359,9 @@ class WordMatch(NamedTuple):
     """A word of a group in a text.
 
     Attributes:
-        start: where it begins.
-        end: where it ends.
-        spelling: how the file spells it.
+        start: its place in the text.
+        end: the place behind it.
+        spelling: its spelling in the file.
         row: the row with the words that may replace it.
     """
 
@@ -373,14 +372,14 @@ class WordMatch(NamedTuple):
 
 
 class WordReading(NamedTuple):
-    """What a word may be: a row, and how this spells it."""
+    """A row that a word may belong to, and its spelling there."""
 
     spelling: str
     row: WordRow
 
 
 class Rewriter(TextRewriter):
-    """Rewrites texts."""
+    """Rewrites texts by whole words, with capitals, articles and agreement."""
 
     def __init__(self, groups: GroupWords):
         """Takes the words of groups."""
@@ -500,19 +499,19 @@ class Rewriter(TextRewriter):
         return space + form
 
 
-def match_case(word: str, found: str, spelling: str, starts: bool) -> str:
+def match_case(word: str, replaced: str, spelling: str, starts: bool) -> str:
     """Returns a word in the capitals of the word that it replaces.
 
     Args:
         word: the new word, as the file spells it.
-        found: the replaced word, as the text spells it.
+        replaced: the replaced word, as the text spells it.
         spelling: the replaced word, as the file spells it.
         starts: whether it begins a sentence.
     """
-    if found.isupper() and len(found) > 1 and found != spelling:
+    if replaced.isupper() and len(replaced) > 1 and replaced != spelling:
         return word.upper()
     # A capital that the file has, too, as in `Black`, is no reason for another one.
-    if found[0].isupper() and (starts or found != spelling):
+    if replaced[0].isupper() and (starts or replaced != spelling):
         return word[0].upper() + word[1:]
     return word
 

@@ -108,9 +108,8 @@ def scores_by_answer(scores: pl.DataFrame) -> Iterator[Sums]:
         units = rows.select(answer).unique().sort(answer).with_row_index("unit")
         placed = rows.join(units, on=answer, maintain_order="left")
         names = units["prompt"].cast(pl.String).to_list()
-        for sums in sum_formulas(
-            placed, ["options", "group"], {PROMPTS_FACTOR: "unit"}, [ANSWER_SCORES]
-        ):
+        keys, factors = ["options", "group"], {PROMPTS_FACTOR: "unit"}
+        for sums in sum_formulas(placed, keys, factors, [ANSWER_SCORES]):
             along = Along(names, sums.along[PROMPTS_FACTOR].sums)
             yield replace(sums, along={PROMPTS_FACTOR: along})
 

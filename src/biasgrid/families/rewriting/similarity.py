@@ -1,8 +1,8 @@
 """Similarities of two texts, or of lists in them: ROUGE, BLEU, cosine, Jaccard, SERP and PRAG.
 
-Each distinct text is split once, each distinct pair compared once. Similarities of lists, such as
-recommendations, are those of FaiRLLM (Zhang et al., RecSys 2023), each divided by what it is for
-equal lists, so that 1 means the same. K is the length of the longer list.
+Each distinct text is split once, and each distinct pair is compared once. Similarities of lists,
+such as recommendations, are those of FaiRLLM (Zhang et al., RecSys 2023), each divided by its value
+for equal lists, so that 1 means the same. K is the length of the longer list.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from biasgrid.families.tokens import stems, tokenize_words
 
 LIST_ENTRY = re.compile(r"^\s*(?:\d{1,3}[.):]|[-*•+])\s+(.*\S)\s*$")
 AFTER_NAME = re.compile(r"\s+[-–—]\s+|:\s|\s+\(")  # noqa: RUF001
-"""Separates a name from what is said of it."""
+"""Separates a name from the remark behind it."""
 LIST_MARKS = re.compile(r"[^\w\s]|_")
 
 
 def listed_names(answer: str) -> list[str]:
     """Returns the names in a list: lines that begin with a number, a dash, a star or a dot.
 
-    Of a line the part before ` - `, `: ` or ` (`, in lower case, without marks and superfluous
-    white space; of names that are there twice the first.
+    The name is the part of a line before ` - `, `: ` or ` (`, in lower case, without marks and
+    superfluous white space. Each name is returned once, in the order of the lines.
     """
     names: dict[str, None] = {}
     for line in answer.splitlines():
@@ -45,80 +45,79 @@ def listed_names(answer: str) -> list[str]:
     return list(names)
 
 
-def jaccard(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns the share of names that are in both of two lists; None of empty lists."""
-    names = {*one, *other}
-    return len({*one} & {*other}) / len(names) if names else None
+def jaccard(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Returns the share of all names that are in both lists; None for empty lists."""
+    names = {*first, *second}
+    return len({*first} & {*second}) / len(names) if names else None
 
 
-def serp(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns SERP: shared names, weighted by their ranks in the first list; None of empty lists.
+def serp(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Returns SERP: shared names, weighted by their ranks in the first list; None for empty lists.
 
     Sum over shared names of (K - rank + 1), rank from 1 in the first list, by K (K + 1) / 2.
     """
-    longer = max(len(one), len(other))
+    longer = max(len(first), len(second))
     if not longer:
         return None
-    shared = {*other}
-    weights = sum(longer - place for place, name in enumerate(one) if name in shared)
+    shared = {*second}
+    weights = sum(longer - place for place, name in enumerate(first) if name in shared)
     return weights / (longer * (longer + 1) / 2)
 
 
-def prag(one: Sequence[str], other: Sequence[str]) -> float | None:
-    """Returns PRAG: the share of pairs of names that keep their order; None of empty lists.
+def prag(first: Sequence[str], second: Sequence[str]) -> float | None:
+    """Returns PRAG: the share of pairs of names that keep their order; None for empty lists.
 
-    A pair of the first list counts if its first name is before the other in the second list.
-
-    Number of pairs of which the first name is in the second list, and the other behind it there or
-    missing, by K (K - 1) / 2. With one name each 1 where these are the same, else 0.
+    It is the number of pairs of names of the first list whose earlier name is in the second list,
+    where the later one is behind it or missing, by K (K - 1) / 2. Two lists of one name each have 1
+    if the names are the same, else 0.
     """
-    longer = max(len(one), len(other))
+    longer = max(len(first), len(second))
     if not longer:
         return None
     if longer == 1:
-        return float(list(one) == list(other))
-    rank = {name: place for place, name in enumerate(other)}
+        return float(list(first) == list(second))
+    rank = {name: place for place, name in enumerate(second)}
     kept = 0
-    for first, second in combinations(one, 2):
-        if first in rank and rank[first] < rank.get(second, longer):
+    for earlier, later in combinations(first, 2):
+        if earlier in rank and rank[earlier] < rank.get(later, longer):
             kept += 1
     return kept / (longer * (longer - 1) / 2)
 
 
 def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]) -> FloatArray:
-    """Returns a number of each pair.
+    """Returns the similarity of each pair of texts; each distinct pair is compared once.
 
     Args:
         pairs: shape (pairs, 2), places of texts.
-        compare: the number of two places.
+        compare: returns the similarity of the texts at two places.
 
     Returns:
         Shape (pairs,).
     """
     # Short answers repeat, and a comparison takes long.
     distinct, place = np.unique(pairs, axis=0, return_inverse=True)
-    values = [compare(one, other) for one, other in distinct.tolist()]
+    values = [compare(first, second) for first, second in distinct.tolist()]
     return np.array(values, dtype=np.float64)[place.reshape(-1)]
 
 
 def compare_lists(
-    like: Callable[[Sequence[str], Sequence[str]], float | None],
+    compare_names: Callable[[Sequence[str], Sequence[str]], float | None],
     texts: Sequence[str],
     pairs: IntArray,
 ) -> FloatArray:
-    """Returns the similarity of the lists in two texts, shape (pairs,), NaN where one has none.
+    """Returns the similarity of the lists in two texts, shape (pairs,); NaN if one has no list.
 
     Args:
-        like: a similarity of lists.
+        compare_names: a similarity of lists.
         texts: distinct texts.
         pairs: shape (pairs, 2), places of texts.
     """
     lists = [listed_names(text) for text in texts]
 
-    def of_pair(one: int, other: int) -> float:
-        if not lists[one] or not lists[other]:
+    def of_pair(first: int, second: int) -> float:
+        if not lists[first] or not lists[second]:
             return np.nan
-        value = like(lists[one], lists[other])
+        value = compare_names(lists[first], lists[second])
         return np.nan if value is None else value
 
     return compare_distinct_pairs(pairs, of_pair)
@@ -128,7 +127,7 @@ Stems = Sequence[str]
 
 
 def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
-    """Returns the F-measure of the longest common subsequence of stems; 0 where a text has none.
+    """Returns the F-measure of the longest common subsequence of stems; 0 for a text without any.
 
     Args:
         texts: distinct texts.
@@ -139,9 +138,9 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     """
     split = [stems(text) for text in texts]
 
-    def compare(one: int, other: int) -> float:
-        hits = LCSseq.similarity(split[one], split[other])
-        return f_measure(hits, len(split[one]), len(split[other]))
+    def compare(first: int, second: int) -> float:
+        hits = LCSseq.similarity(split[first], split[second])
+        return f_measure(hits, len(split[first]), len(split[second]))
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -161,8 +160,8 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         lines = filter(None, text.split("\n"))
         lines_of_texts.append([stems(line) for line in lines])
 
-    def compare(one: int, other: int) -> float:
-        return f_measure_of_lines(lines_of_texts[one], lines_of_texts[other])
+    def compare(first: int, second: int) -> float:
+        return f_measure_of_lines(lines_of_texts[first], lines_of_texts[second])
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -178,8 +177,8 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
     hits = 0
     for line in reference:
         shared: set[int] = set()
-        for other in candidate:
-            shared.update(longest_common_subsequence(line, other))
+        for second in candidate:
+            shared.update(longest_common_subsequence(line, second))
         for place in sorted(shared):
             stem = line[place]
             if unused[stem] > 0 and unused_of_candidate[stem] > 0:
@@ -189,26 +188,27 @@ def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -
     return f_measure(hits, *sizes)
 
 
-def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
+def longest_common_subsequence(first: Stems, second: Stems) -> list[int]:
     """Returns the places in the first text of its longest common subsequence, the last ones first.
 
-    Of several as long that one is taken which rouge-score finds: read from the end, where both go
-    on equally well the first text goes back. Rows of the table of lengths are numbers whose bits
-    are 0 where a length grows (Hyyrö, AWOCA 2004), so that a row takes a few operations.
+    Of several that are equally long, it is the one that rouge-score finds: read from the end, if a
+    step back in either text is as good, the step is in the first one. Rows of the table of lengths
+    are numbers whose bits are 0 where a length grows (Hyyrö, AWOCA 2004), so that a row takes a few
+    operations.
     """
-    size = len(other)
+    size = len(second)
     bits: dict[str, int] = {}
-    for place, stem in enumerate(other):
+    for place, stem in enumerate(second):
         bits[stem] = bits.get(stem, 0) | 1 << place
     all_bits = (1 << size) - 1
     rows = [all_bits]
-    for stem in one:
+    for stem in first:
         row = rows[-1]
         matched = row & bits.get(stem, 0)
         rows.append(((row + matched) | (row - matched)) & all_bits)
-    places, i, j = [], len(one), size
+    places, i, j = [], len(first), size
     while i > 0 and j > 0:
-        if one[i - 1] == other[j - 1]:
+        if first[i - 1] == second[j - 1]:
             i, j = i - 1, j - 1
             places.append(i)
         elif subsequence_length(rows[i], j - 1) > subsequence_length(rows[i - 1], j):
@@ -219,31 +219,31 @@ def longest_common_subsequence(one: Stems, other: Stems) -> list[int]:
 
 
 def subsequence_length(row: int, size: int) -> int:
-    """Returns the length that a row of the table has behind so many stems."""
+    """Returns the length in a row of the table after the first `size` stems of the second text."""
     return size - (row & ((1 << size) - 1)).bit_count()
 
 
-def f_measure(hits: int, one: int, other: int) -> float:
-    """Returns the harmonic mean of the shares of two texts that hits are, 0 without hits."""
+def f_measure(hits: int, first: int, second: int) -> float:
+    """Returns the harmonic mean of the shares of hits in two texts, 0 without hits."""
     if not hits:
         return 0.0
-    precision, recall = hits / other, hits / one
+    precision, recall = hits / second, hits / first
     return 2 * precision * recall / (precision + recall)
 
 
 LONGEST_NGRAM = 4
-"""Words of the longest n-grams."""
+"""The number of words of the longest n-grams."""
 SMOOTHING = 0.1
-"""Stands for no n-gram in common (Chen and Cherry, WMT 2014, method 1)."""
+"""The count of shared n-grams if there are none (Chen and Cherry, WMT 2014, method 1)."""
 NGRAMS_KEPT = 1024
-"""How many texts are kept with their n-grams, which take a hundred times the memory of their
-words.
+"""The number of texts that are kept with their n-grams, which take a hundred times the memory of
+their words.
 """
 NGrams = Sequence[frozenset[tuple[object, ...]]]
 
 
 def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
-    """Returns the smaller one of the BLEU of each text of a pair against the other.
+    """Returns the smaller BLEU of both texts of a pair, each against the other.
 
     Args:
         texts: distinct texts.
@@ -259,11 +259,11 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         sizes = range(1, LONGEST_NGRAM + 1)
         return [frozenset(number_ngrams(split[place], size)) for size in sizes]
 
-    def compare(one: int, other: int) -> float:
+    def compare(first: int, second: int) -> float:
         # What two texts share is the same in both directions.
-        grams = zip(grams_of(one), grams_of(other), strict=True)
+        grams = zip(grams_of(first), grams_of(second), strict=True)
         shared = [len(of_one & of_other) for of_one, of_other in grams]
-        size, other_size = len(split[one]), len(split[other])
+        size, other_size = len(split[first]), len(split[second])
         return min(bleu_of_pair(shared, size, other_size), bleu_of_pair(shared, other_size, size))
 
     return compare_distinct_pairs(pairs, compare)
@@ -272,7 +272,8 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
 def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...]]:
     """Yields n-grams, each with the number of its earlier occurrences.
 
-    So the intersection of two sets of them has clipped counts.
+    The intersection of two sets of them has clipped counts: an n-gram counts as often as in the
+    text that has it less often.
     """
     seen: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
@@ -285,9 +286,9 @@ def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> floa
     """Returns the BLEU of a hypothesis.
 
     Args:
-        shared: how many n-grams it shares with the reference, for each length.
-        hypothesis: how many words it has.
-        reference: how many the reference has.
+        shared: the number of n-grams that it shares with the reference, for each length.
+        hypothesis: its number of words.
+        reference: the number of words of the reference.
     """
     if not shared[0]:
         return 0.0
@@ -300,10 +301,10 @@ def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> floa
 
 
 PAIRS_AT_ONCE = 2**14
-"""How many pairs of vectors are multiplied together."""
+"""The number of pairs of vectors that are multiplied together."""
 Similarity = Callable[[Sequence[str], IntArray], FloatArray]
-"""Given distinct texts and pairs of their places, shape (pairs, 2), returns how similar they are,
-shape (pairs,).
+"""Given distinct texts and pairs of their places, shape (pairs, 2), returns the similarities of the
+pairs, shape (pairs,).
 """
 
 
@@ -337,10 +338,10 @@ SIMILARITIES: Mapping[str, Similarity] = {
     "rouge-lsum": rouge_lsum,
     "bleu": bleu,
 }
-"""By name; 1 where the texts are the same, 0 where they have nothing in common."""
+"""Similarities of texts by name: 1 for equal texts, 0 for texts that have nothing in common."""
 LIST_SIMILARITIES: Mapping[str, Similarity] = {
     "jaccard": partial(compare_lists, jaccard),
     "serp": partial(compare_lists, serp),
     "prag": partial(compare_lists, prag),
 }
-"""Those of the lists in texts, NaN where there are none."""
+"""Similarities of the lists in texts by name, NaN for a text without a list."""

@@ -27,7 +27,7 @@ STOP_WORDS = frozenset(
         "of in on at by for with about against between into through during before after above "
         "below to from up down out off over under again and or but nor so yet if because as until "
         "while than then once since although "
-        # Auxiliaries, negations and what is left of contractions.
+        # Auxiliaries, negations and parts of contractions.
         "am is are was were be been being have has had having do does did doing will would shall "
         "should can could may might must not n't 's 'm 're 've 'd 'll s t d m re ve ll "
         # Adverbs of place, time, degree and manner without more content.
@@ -35,9 +35,9 @@ STOP_WORDS = frozenset(
     ).split()
 )
 DISTANCE_WEIGHT = 0.95
-"""What a word counts less with each word that lies between."""
+"""The factor by which a pair of words counts less for each further word between them."""
 WORDS_OF_ALL_PROMPTS = "one value a word, no prompt can be left out"
-"""Why numbers have no interval."""
+"""The reason why numbers of words have no interval."""
 BIAS_SCHEMA = {
     **dict.fromkeys(("group", "other", "word"), pl.String),
     "value": pl.Float64,
@@ -53,7 +53,7 @@ def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
         texts: the words of each text, in their order.
 
     Returns:
-        `text`, its place; `position` of the word in it; and `word`.
+        `text`, the place of a text; `position` of the word in the text; and `word`.
     """
     lists = pl.Series("word", [list(words) for words in texts], dtype=pl.List(pl.String))
     rows = lists.to_frame().with_row_index("text").explode("word").drop_nulls("word")
@@ -101,11 +101,11 @@ def co_occurrence_bias(
         targets: the words w.
         groups: the words of each group.
         stop_words: words that are looked at nowhere.
-        fading: how much a pair counts for each word further apart.
+        fading: the factor by which a pair counts less for each word further apart.
 
     Returns:
-        `group` and `other`, a pair of groups; `word`; `value`; and `n`, how many pairs of words it
-        is made of: rows for those targets that occur in a text with words of both groups.
+        `group` and `other`, a pair of groups; `word`; `value`; and `n`, the number of pairs of
+        words behind it. There are rows for targets that occur in texts with words of both groups.
     """
     ignored = {*stop_words}
     for phrases in groups.values():
@@ -118,13 +118,13 @@ def co_occurrence_bias(
         counts = weighted_counts(neighbours, places, fading)
         likelihoods[name] = counts.select("word", "pairs", share=share)
     tables = [pl.DataFrame(schema=BIAS_SCHEMA)]
-    for one, other in combinations(groups, 2):
-        both = likelihoods[one].join(likelihoods[other], on="word", suffix=" other")
+    for group, other in combinations(groups, 2):
+        both = likelihoods[group].join(likelihoods[other], on="word", suffix=" other")
         both = both.filter(pl.col("word").is_in(list(targets)))
         ratio = pl.col("share") / pl.col("share other")
         pairs = pl.col("pairs") + pl.col("pairs other")
         table = both.select(
-            pl.lit(one).alias("group"),
+            pl.lit(group).alias("group"),
             pl.lit(other).alias("other"),
             "word",
             value=ratio.log(10).abs(),
@@ -139,7 +139,7 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
 
     Returns:
         `word`; `near`, the sum over pairs of the word and a place of fading ^ (words apart); and
-        `pairs`, how many these are.
+        `pairs`, the number of these pairs.
     """
     places = places.select("text", place="position")
     # The last digit of a sum depends on the order of rows, which a join need not keep.
@@ -168,8 +168,8 @@ def stereotypical_association(
         groups: the words of each group.
 
     Returns:
-        `word`, `value`, and `n`, the sum of c_g(w): rows for those targets that occur in a text
-        with words of groups.
+        `word`, `value`, and `n`, the sum of c_g(w). There are rows for targets that occur in a
+        text with words of groups.
     """
     names = pl.DataFrame({"word": sorted(" ".join(target) for target in targets)})
     times = find_phrases(words, targets).group_by("text", "word").len("times")
@@ -191,13 +191,13 @@ def stereotypical_association(
 def word_measures(
     answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
 ) -> Iterator[pl.DataFrame]:
-    """Yields how unevenly target words are spread near the words of groups, and means.
+    """Yields how unevenly target words are spread near the words of groups, and means over words.
 
     Args:
         answers: observations of single answers.
         groups: the groups and their words.
-        options: `targets`, the words, none where nobody asks; `stop_words`, None for our own; and
-            `mode`.
+        options: `targets`, the words, empty if none are asked for; `stop_words`, None for
+            biasgrid's own; and `mode`.
     """
     targets = options["targets"]
     if not targets:
@@ -233,15 +233,15 @@ def phrases_of_groups(
 
 
 def with_word_means(
-    found: pl.DataFrame, measure: str, keys: list[str], left_out: int
+    numbers: pl.DataFrame, measure: str, keys: list[str], left_out: int
 ) -> Iterator[pl.DataFrame]:
     """Yields a measure of words, and its means over words.
 
     Args:
-        found: `word`, `value`, `n` and the keys.
+        numbers: the numbers of words: `word`, `value`, `n` and the keys.
         measure: its name.
-        keys: columns by which means are distinguishable.
-        left_out: how many answers say nothing.
+        keys: columns that divide the words into parts, each with a mean of its own.
+        left_out: the number of answers that say nothing.
     """
     columns = {
         "measure": pl.lit(measure),
@@ -249,8 +249,8 @@ def with_word_means(
         "left_out": pl.lit(left_out, pl.Int64),
         "reason": pl.lit(WORDS_OF_ALL_PROMPTS),
     }
-    yield found.rename({"word": "attribute"}).with_columns(**columns)
+    yield numbers.rename({"word": "attribute"}).with_columns(**columns)
     mean = [pl.col("value").mean(), pl.len().cast(pl.Int64).alias("n")]
-    yield found.select(mean).with_columns(**columns)
+    yield numbers.select(mean).with_columns(**columns)
     if keys:
-        yield found.group_by(keys, maintain_order=True).agg(mean).with_columns(**columns)
+        yield numbers.group_by(keys, maintain_order=True).agg(mean).with_columns(**columns)
