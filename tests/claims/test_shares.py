@@ -18,12 +18,13 @@ from small_rewriting import LISTS, options_of_cell
 from small_statements import instances_of
 from small_tables import predictions_of, whole
 
+from biasgrid.base.references import load, stage
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.family import Family
 from biasgrid.families.multiple_choice.measure import SIGNED
-from biasgrid.families.rewriting import expand as rewriting
-from biasgrid.families.rewriting import measures as rewriting_measures
+from biasgrid.families.rewriting import ask as rewriting
+from biasgrid.families.rewriting import measure as rewriting_measures
 from biasgrid.families.rewriting.family import FAMILY as REWRITING
 from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.families.statement import measure as statement_measures
@@ -263,7 +264,9 @@ def measured(
 ) -> pl.DataFrame:
     """The measures of a cell whose answers are texts, its flags among them."""
     predictions = predictions_of("text", instances, response=said, status=["ok"] * len(said))
-    observations = module.observe(instances, predictions, options)
+    reference = f"biasgrid.families.{family.name}"
+    observe = load(stage(reference, "observe")).observe
+    observations = observe(instances, predictions, options)
     parts = list(module.measure(observations, options))
     known = measured_values(module.measure, observations, options)
     checks = module.validity(
@@ -271,7 +274,6 @@ def measured(
     )
     sums = table_of_cell(sums_table([*parts, check_rows(checks)]), SUMS, "model", "dataset")
     declared = {**family.own_measures, **family.flags}
-    reference = f"biasgrid.families.{family.name}"
     return estimate_cell(
         reference, sums, options, MetricDefinitions.of(declared), settings_of(declared)
     ).measures
