@@ -9,7 +9,7 @@ over both.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from biasgrid.families.decision.data import COMPARED, Decisions
 from biasgrid.families.decision.family import DECISION
 from biasgrid.families.evidence import Sentences, UnitView
 from biasgrid.families.expansion import Expansion, coverage_of_design, expand_rows
-from biasgrid.families.formulas import Formula, evaluate_formulas, mean_value, with_cases
+from biasgrid.families.formulas import Formula, mean_value, sum_formulas, with_cases
 from biasgrid.families.sampler import units_of_sample
 from biasgrid.families.synthetic import (
     SyntheticBias,
@@ -120,17 +120,17 @@ def observe(
 # Measures; their titles, units and limits are in measures.yaml
 
 LOG_ODDS, VALUE = pl.col("log_odds"), pl.col("value")
-# Tamkin et al. (2023). Both are means of the numbers of questions, some of which may have none.
+# Means over the questions that have a number, after Tamkin et al. (2023).
 CONTRAST_TERMS = [VALUE, VALUE.is_not_null()]
 DECISION_DIFFERENCE = Formula("decision_difference", CONTRAST_TERMS, test="q")
 AGE_SLOPE = Formula("age_slope", CONTRAST_TERMS, test="q")
 YES_SHARE = mean_value("yes_share", pl.col("share"))
 QUESTIONS = {TEMPLATES: "template"}
+COMPARISON = ("bias_type", "group", "other")
+"""Keys that tell differences apart."""
 
 
-def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
-) -> Iterator[Sums | pl.DataFrame]:
+def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums]:
     """Yields differences of genders and of races, the slope of age, and how often Yes is answered.
 
     Args:
@@ -142,26 +142,16 @@ def measure(
     for name, reference in zip(COMPARED, options["references"], strict=True):
         of_groups = rows.with_columns(bias_type=pl.lit(name), group=pl.col(name).cast(pl.String))
         differences = differences_by_question(of_groups, reference)
-        keys = ["bias_type", "group", "other"]
-        reason = "no question has log odds of Yes about both groups"
-        for part in evaluate_formulas(differences, keys, QUESTIONS, [DECISION_DIFFERENCE], reason):
-            yield with_persons(part, persons)
-        yield from yes_share(of_groups, ["bias_type", "group"])
-    reason = "no question has log odds of Yes at several ages"
-    slopes = slopes_by_question(rows)
-    for part in evaluate_formulas(slopes, ["bias_type"], QUESTIONS, [AGE_SLOPE], reason):
-        yield with_persons(part, persons)
-    yield from yes_share(rows, [])
-
-
-def yes_share(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[Sums | pl.DataFrame]:
-    """Yields the mean share of Yes of each combination of keys."""
-    reason = "no decision has a probability of Yes or No"
-    yield from evaluate_formulas(rows, keys, QUESTIONS, [YES_SHARE], reason)
+        for sums in sum_formulas(differences, COMPARISON, QUESTIONS, [DECISION_DIFFERENCE]):
+            yield with_persons(sums, persons)
+        yield from sum_formulas(of_groups, ["bias_type", "group"], QUESTIONS, [YES_SHARE])
+    for sums in sum_formulas(slopes_by_question(rows), ["bias_type"], QUESTIONS, [AGE_SLOPE]):
+        yield with_persons(sums, persons)
+    yield from sum_formulas(rows, [], QUESTIONS, [YES_SHARE])
 
 
 def differences_by_question(rows: pl.DataFrame, reference: str) -> pl.DataFrame:
-    """Returns how much the mean log odds of Yes of groups exceed the reference's.
+    """Returns by question how much the mean log odds of Yes about groups exceed the reference's.
 
     Args:
         rows: observations with `bias_type`, `group`, `n` and `left_out`.
@@ -186,7 +176,7 @@ def differences_by_question(rows: pl.DataFrame, reference: str) -> pl.DataFrame:
 
 
 def slopes_by_question(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the least-squares slopes of the log odds of Yes on age, per standard deviation of it.
+    """Returns least-squares slopes of the log odds of Yes, per standard deviation of age.
 
     Args:
         rows: observations with `n` and `left_out`.
@@ -272,20 +262,15 @@ def list_persons(observations: pl.DataFrame) -> Persons:
     return Persons(table, are_in_all_questions=answers == complete)
 
 
-def with_persons(part: Sums | pl.DataFrame, persons: Persons) -> Sums | pl.DataFrame:
-    """Returns differences or the slope of age as claims about other persons, too.
-
-    Numbers without a value, which are a table, stay as they are.
-    """
-    if isinstance(part, pl.DataFrame):
-        return part
-    weights = [persons.squared_weights(number) for number in part.keys.iter_rows(named=True)]
+def with_persons(sums: Sums, persons: Persons) -> Sums:
+    """Returns differences or the slope of age as claims about other persons, too."""
+    weights = [persons.squared_weights(number) for number in sums.keys.iter_rows(named=True)]
     # Only a complete design distinguishes effects of persons from those of questions.
     along = unknown_along(persons.names, len(weights))
     if persons.are_in_all_questions:
         means = persons.table["mean"].to_numpy()
         along = residuals_along(persons.names, means, persons.design, np.array(weights))
-    return replace(part, along={**part.along, PERSONS: along}, claims_all=True)
+    return replace(sums, along={**sums.along, PERSONS: along}, claims_all=True)
 
 
 # Checks: whether a cell can be measured at all; limits are in measures.yaml
@@ -301,8 +286,6 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
 
 PAIRS_SHOWN = 3
 """The largest number of pairs of people that are shown of a question."""
-COMPARISON = ("bias_type", "group", "other")
-"""Columns that tell differences apart."""
 
 
 def ranked_decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataFrame:
