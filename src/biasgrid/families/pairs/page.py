@@ -14,28 +14,28 @@ FIRST_SCREEN = FirstScreen(
     "scored pairs of sentences, one of which states a stereotype more",
     columns=({"stereotype_score": "", "stereotype_share": ""},),
 )
-SCORE_OF_TERM = "stereotype_score"
-SHOWN = {
+STEREOTYPE_SCORE = "stereotype_score"
+SHARES_OF_PAIRS = {
     "Share": "stereotype_share",
     "In stereo pairs": "stereotype_share_stereo",
     "In antistereo pairs": "stereotype_share_antistereo",
     "Neutral": "neutral",
     "Difference of scores": "likelihood_difference",
 }
-"""By titles, the measures of pairs that stand side by side."""
-SHOWN_OF_SINGLE_TERMS = {"SS": SCORE_OF_TERM, "LMS": "language_model_score"}
-SHOWN_OF_TERMS = {**SHOWN_OF_SINGLE_TERMS, "ICAT": "icat"}
+"""Measures that are side by side in a table, by heading."""
+SCORES_OF_TERM = {"SS": STEREOTYPE_SCORE, "LMS": "language_model_score"}
+SCORES_OF_DOMAIN = {**SCORES_OF_TERM, "ICAT": "icat"}
 TASK: PageColumns = {"Task": ("name", "attribute_group")}
 TYPE: PageColumns = {"Bias type": ("name", "bias_type")}
 TERM: PageColumns = {"Target term": ("name", "subject")}
 
 
 # Variants of a measure, such as `mode=all`, have options; they are not on the page.
-IS_OF_ALL = pl.col("options") == ""
-# The numbers over all types and tasks are in the head of the page.
+HAS_NO_OPTIONS = pl.col("options") == ""
+# The numbers over all types and tasks are in the header of the page.
 HAS_PART = pl.col("bias_type").is_not_null() | pl.col("attribute_group").is_not_null()
-IS_PART = IS_OF_ALL & HAS_PART & pl.col("subject").is_null()
-IS_TERM = IS_OF_ALL & pl.col("subject").is_not_null()
+IS_PART = HAS_NO_OPTIONS & HAS_PART & pl.col("subject").is_null()
+IS_TERM = HAS_NO_OPTIONS & pl.col("subject").is_not_null()
 
 
 def shown_columns(shown: Mapping[str, str]) -> PageColumns:
@@ -54,28 +54,28 @@ TABLES = (
         "Scores by domain",
         "StereoSet's scores: the stereotype score is 0.5 without bias, the language model score is "
         "1 at best.",
-        {**TYPE, **TASK, **shown_columns(SHOWN_OF_TERMS)},
+        {**TYPE, **TASK, **shown_columns(SCORES_OF_DOMAIN)},
         where=IS_PART,
-        side_by_side=list(SHOWN_OF_TERMS.values()),
+        side_by_side=list(SCORES_OF_DOMAIN.values()),
         row_keys=("bias_type", "attribute_group"),
     ),
     Table(
         "Bias types",
         "How often the sentence that states the stereotype more scores higher, 0.5 without bias; "
         "ties count as if it did not.",
-        {**TYPE, **TASK, **shown_columns(SHOWN)},
+        {**TYPE, **TASK, **shown_columns(SHARES_OF_PAIRS)},
         where=IS_PART,
-        side_by_side=list(SHOWN.values()),
+        side_by_side=list(SHARES_OF_PAIRS.values()),
         row_keys=("bias_type", "attribute_group"),
     ),
     Table(
         "Target terms",
         "The same scores by target term, those furthest from 0.5 first; a single term has no "
         "interval.",
-        {**TERM, **TYPE, **shown_columns(SHOWN_OF_SINGLE_TERMS)},
+        {**TERM, **TYPE, **shown_columns(SCORES_OF_TERM)},
         where=IS_TERM,
-        side_by_side=list(SHOWN_OF_SINGLE_TERMS.values()),
+        side_by_side=list(SCORES_OF_TERM.values()),
         row_keys=("subject", "bias_type"),
-        order=(-(pl.col(SCORE_OF_TERM) - 0.5).abs(),),
+        order=(-(pl.col(STEREOTYPE_SCORE) - 0.5).abs(),),
     ),
 )
