@@ -437,14 +437,17 @@ class PartKind(NamedTuple):
         """Whether rows are groups of subjects."""
         return "subject_group" in self.keys
 
-    def along(self, tally: SubjectTally) -> dict[str, FloatArray]:
+    def along(self, by_template: FloatArray, by_partner: FloatArray) -> dict[str, FloatArray]:
         """Adds up the sums of subjects to those of parts, by factor.
+
+        Args:
+            by_template: from `SubjectTally.sums`.
+            by_partner: likewise.
 
         Returns:
             Arrays of shape (rows x columns, units). The factor `subjects` is there only if rows
             take subjects together, and `attributes` only if columns take attributes together.
         """
-        by_template, by_partner = tally.sums(self.is_of_subject_groups)
         by_attribute = by_partner.sum(axis=1)
         templates = taken_together(self.rows, by_template)
         partners = by_partner
@@ -516,12 +519,19 @@ def membership(places: IntArray, count: int) -> FloatArray:
     return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
 
 
+def kinds_with_sums(tally: SubjectTally) -> Iterator[tuple[PartKind, dict[str, FloatArray]]]:
+    """Yields the kinds of parts that a cell has, each with its sums by factor."""
+    sums = {across: tally.sums(across) for across in (False, True)}
+    for kind in part_kinds(tally.axes):
+        yield kind, kind.along(*sums[kind.is_of_subject_groups])
+
+
 def counts_of_parts(counts: SubjectTally) -> CountsOfParts:
     """Returns the counts of the parts of a cell, kind by kind and by factor.
 
     Many measures share them.
     """
-    return [kind.along(counts) for kind in part_kinds(counts.axes)]
+    return [sums for _, sums in kinds_with_sums(counts)]
 
 
 def sums_of_parts(
@@ -544,13 +554,14 @@ def sums_of_parts(
         "others": axes.subjects.to_list(),
         "attributes": axes.attributes.to_list(),
     }
-    for kind, own_counts, own_asked in zip(part_kinds(axes), counts, asked, strict=True):
+    kinds = zip(kinds_with_sums(tally), counts, asked, strict=True)
+    for (kind, sums_of_kind), own_counts, own_asked in kinds:
         n = own_counts[TEMPLATES].sum(axis=1)
         n_asked = own_asked[TEMPLATES].sum(axis=1)
         # Mostly all parts have swap groups; a slice of all needs no copy.
         chosen = slice(None) if (n_asked > 0).all() else n_asked > 0
         along = {}
-        for factor, sums in kind.along(tally).items():
+        for factor, sums in sums_of_kind.items():
             columns = (sums[chosen], own_counts[factor][chosen])
             along[factor] = Along(units[factor], np.stack(columns, axis=-1))
         keys = kind.names().with_columns(
