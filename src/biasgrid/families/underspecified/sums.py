@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.base.arrays import FloatArray, IntArray
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.families.underspecified.axes import (
     AnsweredGroups,
     Axes,
@@ -299,16 +299,26 @@ class CellSums:
     def add_preferences(self, groups: SwapGroups, preferences: Preferences) -> None:
         """Adds the preferences of the swap groups that have a share or log odds."""
         has_share, has_odds = preferences.has_share, preferences.has_odds
-        self.counts["no_share"].count(groups.only(~has_share))
-        chosen = groups.only(has_share)
+        chosen = self.having("no_share", groups, has_share)
         self.of_subjects["share"].add(chosen, preferences.share[has_share])
         self.of_subjects["mass"].add(chosen, preferences.mass[has_share])
         self.means["room"].add(chosen, preferences.room[has_share])
         self.means["change"].add(chosen, preferences.change[has_share])
-        self.counts["no_odds"].count(groups.only(~has_odds))
-        chosen = groups.only(has_odds)
+        chosen = self.having("no_odds", groups, has_odds)
         self.of_subjects["log_odds"].add(chosen, preferences.log_odds[has_odds])
         self.names.add(chosen, preferences.question[has_odds], preferences.negation[has_odds])
+
+    def having(self, lacking: str, groups: SwapGroups, has: BoolArray) -> SwapGroups:
+        """Returns the swap groups that have something, and counts those that lack it.
+
+        Args:
+            lacking: the key of these in `counts`.
+            groups: the swap groups.
+            has: shape (groups,), whether they have it.
+        """
+        if not has.all():
+            self.counts[lacking].count(groups.only(~has))
+        return groups.only(has)
 
     def odds_of_pronouns(
         self, groups: SwapGroups, answered: pl.DataFrame
