@@ -169,7 +169,7 @@ def test_measures_are_those_that_are_described() -> None:
     formulas = [
         *ANSWER_FORMULAS,
         *TARGET_FORMULAS,
-        *OUTCOME_FORMULAS,
+        *OUTCOME_FORMULAS.values(),
         UNKNOWN_DIFFERENCE,
         *DIFFERENCE_FORMULAS,
     ]
