@@ -207,12 +207,12 @@ def test_a_family_may_be_a_package(project: Path) -> None:
     (stance / "__init__.py").touch()
     (stance / "family.py").write_text(FAMILY.replace('name = "greetings"', 'name = "stance"'))
     (fault,) = faults("plugins/stance")
-    assert "lacks `read`; expected it in plugins/stance/reading.py" in fault
-    (stance / "reading.py").write_text("def read(:")
+    assert "lacks `read`; expected it in plugins/stance/read.py" in fault
+    (stance / "data.py").write_text("def read(:")
     (fault,) = faults("plugins/stance")
-    assert "includes plugins/stance/reading.py, which is not Python (" in fault
-    for stage in ("reading", "keys", "expand", "measures"):
-        (stance / f"{stage}.py").write_text(
+    assert "includes plugins/stance/data.py, which is not Python (" in fault
+    for module in ("data", "measures"):
+        (stance / f"{module}.py").write_text(
             "from .family import KEYS, expand, measure, observe, read\n"
         )
     assert "stance" in read("plugins/stance").registry.families

@@ -68,9 +68,9 @@ class Record:
 
     def describe(self, field: str) -> str:
         """Describes the value of a field, for messages: `missing`, `empty`, or as in a config."""
-        value = self.values.get(field)
-        if value is None:
+        if field not in self.values:
             return "missing"
+        value = self.values[field]
         if isinstance(value, str) and not value.strip():
             return "empty"
         return value_text(value)

@@ -110,14 +110,14 @@ def how_it_ends(error: BaseException, when: str = "") -> str:
 
 
 STAGE_MODULES = {
-    "reading": ("reading", "data", "read"),
-    "keys": ("keys", "measures", "ask"),
-    "expand": ("expand", "measures", "ask"),
+    "reading": ("read", "data"),
+    "keys": ("ask", "measures"),
+    "expand": ("ask", "measures"),
     "observe": ("observe", "measures"),
-    "measures": ("measures", "measure"),
-    "evidence": ("evidence", "measures", "show"),
-    "synthetic": ("synthetic", "measures", "ask"),
-    "page": ("page", "show"),
+    "measures": ("measure", "measures"),
+    "evidence": ("show", "measures"),
+    "synthetic": ("synthetic", "ask", "measures"),
+    "page": ("show", "page"),
 }
 """The modules of a family's folder that may hold a stage, by the stage. The first that the folder
 has is taken.
@@ -139,7 +139,7 @@ def stage(reference: str, name: str) -> str:
         return reference
     modules = STAGE_MODULES.get(name, (name,))
     present = [module for module in modules if (folder / f"{module}.py").is_file()]
-    module = present[0] if present else name
+    module = present[0] if present else modules[0]
     if is_path(reference):
         return str(Path(reference, f"{module}.py"))
     return f"{reference}.{module}"

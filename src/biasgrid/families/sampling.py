@@ -122,7 +122,10 @@ def sample_content(sample: Sample) -> dict[str, Any]:
 def size_faults(
     source: str, key: str, sample: Sample | None, instances: int, unit: str
 ) -> Iterator[Fault]:
-    """Yields a dataset that asks generative models more than intended; see `sample_faults`."""
+    """Yields a fault if a dataset has many instances and its config says nothing of a sample.
+
+    `sample: all` is a sample here; see `sample_faults`.
+    """
     if sample is None and instances > MOST_UNASKED:
         problem = f"none, although the dataset asks generative models {instances:,} instances"
         yield Fault(source, key, problem, f"`sample: {{units: N}}`, in {unit}, or `sample: all`")
@@ -136,7 +139,8 @@ def sample_faults(
     Args:
         source: the config's file.
         key: where the sample stands there.
-        sample: the sample, None for all.
+        sample: the sample of the config, None if it says nothing; not that of
+            `sample_unless_all`, where None is all.
         units: how many units there are.
         name: name of the units, for messages.
     """

@@ -53,7 +53,7 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
         ),
         (
             {"question_polarity": None},
-            "Age.jsonl, line 1, question_polarity: missing; expected text",
+            "Age.jsonl, line 1, question_polarity: null; expected text",
         ),
         ({"context": " "}, "Age.jsonl, line 1, context: empty; expected text"),
         (
@@ -70,7 +70,7 @@ def test_whole_files_are_read(tmp_path: Path) -> None:
                 "visible characters, tabs and line breaks"
             ),
         ),
-        ({"example_id": None}, "Age.jsonl, line 1, example_id: missing; expected text"),
+        ({"example_id": None}, "Age.jsonl, line 1, example_id: null; expected text"),
         ({"ans1": ""}, "Age.jsonl, line 1, ans1: empty; expected text"),
         (
             {"answer_info": OLD_INFO | {"ans2": ["Unknown", "nobody"]}},

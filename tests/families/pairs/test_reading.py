@@ -287,6 +287,10 @@ def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
     assert [fault.where for fault in found.value.faults] == [
         f"intrasentence[{number}]" for number in (0, 2, 3, 4)
     ]
+    # Python reads whole numbers of any length, which no float can hold.
+    path.write_text(f'{{"intrasentence": [{{"id": "x", "score": 1{"0" * 400}}}]}}')
+    with pytest.raises(InputError, match=r"intrasentence\[0\]"):
+        published_scores(path)
     path.write_text("[]")
     with pytest.raises(InputError, match="lists of sentence ids"):
         published_scores(path)

@@ -42,6 +42,8 @@ chooses between both sentences.
 class PairFiles:
     """The files of a dataset and the options that determine its instances.
 
+    A further option that the pairs do not show must also be in `PairSet.digest`.
+
     Attributes:
         files: the files.
         layout: their layout, a key of `LAYOUTS`.
@@ -97,7 +99,7 @@ class SentencePair:
     context: str | None = None
     unrelated: str | None = None
     ids: tuple[str, ...] = ()
-    # Not compared, so that moving a pair within its file changes no digest.
+    # Not compared: a line that is added above, such as a blank one, changes no digest.
     where: str = field(default="", compare=False)
 
     def sentence(self, role: str) -> str | None:

@@ -176,7 +176,11 @@ class PairsDataset(DatasetSection):
 
 
 def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
-    """Returns how the sentences of a dataset are scored for a model, None if it is not asked."""
+    """Returns the scoring of a dataset for a model: a formula, `FORCED_CHOICE`, or `PUBLISHED` if
+    a file has its answers.
+
+    None if the model's task does not fit, or no scoring fits the dataset's tasks.
+    """
     section = section_of(PairsDataset, grid, dataset)
     task, source = grid.models[model].task, grid.models[model].source
     if task not in (MASKED, CAUSAL):
@@ -293,7 +297,9 @@ class Pairs(Family):
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: PairSet
     ) -> Iterator[Fault]:
-        """Yields a fault if many instances have no sample, or a sample has too many clusters."""
+        """Yields a fault if the config says nothing of a sample for many instances, or wants more
+        clusters than there are.
+        """
         sample = section_of(PairsDataset, grid, dataset).sample
         key = f"datasets.{dataset}.sample"
         instances, clusters = lists.count, len(lists.templates)

@@ -389,7 +389,8 @@ def measure(
 
 
 def known_factors(pairs: pl.DataFrame) -> dict[str, str]:
-    """Returns the columns of target terms and writers by factor.
+    """Returns the names of the columns of target terms and writers by factor, in the order of
+    `FACTORS`: claims are over the first.
 
     A factor needs at least two units, and a unit for every pair: otherwise pairs without one
     would count as a single large unit.
@@ -470,7 +471,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         factor, name = next(iter(factors.items()))
         units = pairs[name].n_unique()
         label = "target terms" if factor == TARGETS else factor
-        yield Check("few_writers", units, units, flag=label)
+        yield Check("few_writers", value=units, n=units, flag=label)
     doubted = pairs["is_doubted"].drop_nulls()
     if len(doubted):
         yield share_check("doubted_pairs", doubted)
@@ -491,12 +492,15 @@ def start_dependent(pairs: pl.DataFrame) -> Iterator[Check]:
 
 
 def repeated_pairs(instances: pl.LazyFrame) -> Check:
-    """Returns the number of pairs with the same sentences in the same roles as an earlier pair."""
+    """Returns the number of asked pairs whose `text` is that of an earlier pair in every role.
+
+    It is a sentence, or the prompt of a choice. Contexts are not compared.
+    """
     texts = instances.select("pair", pl.col("role", "text").cast(pl.String)).collect()
     rows = texts.sort("pair", "role")
     pairs = rows.group_by("pair", maintain_order=True).agg("role", "text")
     distinct = pairs.select(pl.struct("role", "text").n_unique()).item()
-    return Check("repeated_pairs", len(pairs) - distinct, len(pairs))
+    return Check("repeated_pairs", value=len(pairs) - distinct, n=len(pairs))
 
 
 def share_check(flag: str, is_met: pl.Series) -> Check:

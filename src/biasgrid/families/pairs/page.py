@@ -44,6 +44,7 @@ def shown_columns(shown: Mapping[str, str]) -> PageColumns:
     columns: dict[str, tuple[ColumnKind, str | pl.Expr]] = {}
     for heading, measure in shown.items():
         columns[heading] = ("number", measure)
+        # The first measure alone has its interval, beside it.
         columns.setdefault("Interval", ("interval", f"{first} "))
     columns["n"] = ("count", f"{first} n")
     return columns

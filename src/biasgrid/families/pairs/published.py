@@ -78,8 +78,14 @@ def read_tasks(file: Path) -> dict[str, Any]:
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a JSON value is a number; JSON readers of Python also accept NaN and Infinity."""
+    """Whether a JSON value is a number that a float can hold.
+
+    JSON readers of Python also accept NaN, Infinity, and whole numbers of any length.
+    """
     # True is an int, too.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value)
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -211,7 +211,7 @@ def apes_error_rates(wrong: pl.Series) -> pl.DataFrame:
 
 
 def rounded_up(wrong: pl.Series) -> tuple[float | None, int]:
-    """Returns a share in whole thousandths, the last rounded up, and the number of statements.
+    """Returns a share from 0 to 1, rounded up to three decimals, and the number of statements.
 
     The share of no statements is None.
     """

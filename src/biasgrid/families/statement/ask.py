@@ -344,7 +344,11 @@ def prompt_texts(pack: StatementPack) -> pl.DataFrame:
 def value_columns(
     pack: StatementPack, template: StatementTemplate, combinations: IntArray
 ) -> dict[str, pl.Series]:
-    """Returns domain, name and class of the value of each parameter, in lists."""
+    """Returns domain, name and class of the value of each parameter of the file, in lists.
+
+    A parameter that a template leaves out is in them, with empty texts (`UNUSED`), so that places
+    in lists are those of parameters.
+    """
     values = pack.values_of(template)
     if not values:
         empty = pl.Series([[]] * len(combinations), dtype=pl.List(pl.Categorical))

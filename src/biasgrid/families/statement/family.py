@@ -98,7 +98,7 @@ class StatementDataset(DatasetSection):
 
 STATEMENTS = "statements"
 """The one variant of a dataset."""
-ANSWER_KIND_OF_TASK = {"scored": "choice", "written": "text"}
+ANSWER_KINDS = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
 IMPORTER = "biasgrid.formats.apes.commands:import_file"
 EXPORTER = "biasgrid.formats.apes.commands:export_cell"
@@ -134,7 +134,7 @@ class Statements(Family):
             return None
         chosen = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         options = {**chosen, **section.language_option(grid.word_lists)}
-        return Question(STATEMENTS, ANSWER_KIND_OF_TASK[section.answers], options=options)
+        return Question(STATEMENTS, ANSWER_KINDS[section.answers], options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields Yes and No if the language lacks them, or a prompt that is the English default."""
@@ -188,16 +188,26 @@ class Statements(Family):
         return [template.text for template in lists.templates]
 
     def sampled(self, lists: StatementPack, clusters: Callable[[], Sequence[int]]) -> str | None:
-        """Returns a text on the number of template clusters in a sample; None without a sample."""
+        """Returns the numbers of statements and of template clusters in a sample, in words.
+
+        A statement is counted once, with its negation and its repetitions. None without a sample.
+
+        Raises:
+            InputError: the sample has more statements than there are of different texts.
+        """
         if lists.files.sample is None:
             return None
         from biasgrid.families.statement.ask import allowed_statements, sampled_statements
 
         cluster_of = clusters()
+        allowed = allowed_statements(lists)
         present, sampled = set(), set()
         statements = 0
-        for (place, *_), combinations in sampled_statements(lists, allowed_statements(lists)):
-            present.add(cluster_of[place])
+        for (place, *_), combinations in allowed:
+            # Templates without a combination left are not asked at all.
+            if len(combinations):
+                present.add(cluster_of[place])
+        for (place, *_), combinations in sampled_statements(lists, allowed):
             if len(combinations):
                 sampled.add(cluster_of[place])
             statements += len(combinations)

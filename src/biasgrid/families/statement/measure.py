@@ -330,7 +330,8 @@ def unanswered_headlines(
 
 
 def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
-    """Yields how much more often answers about one class end in some way than about another.
+    """Yields for each domain the differences of all pairs of classes: how much more often answers
+    about one end in some way than about the other. The caller names them.
 
     Args:
         several: rows of domains with several classes, from `by_class`.

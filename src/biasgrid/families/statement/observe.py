@@ -108,9 +108,10 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
 
 
 def explanations_against(responses: pl.Series, language: Language) -> pl.Series:
-    """Returns whether explanations take the answer back; null without an explanation.
+    """Returns whether explanations take the answer back.
 
-    Equal texts are read once.
+    Null, which is not False, where an answer is neither Yes nor No or explains nothing. Equal texts
+    are read once.
     """
     distinct = responses.unique().drop_nulls()
     are_opposite = [takes_back(response, language) for response in distinct]

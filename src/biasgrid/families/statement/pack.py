@@ -91,7 +91,7 @@ class StatementPack:
         parameters: the numbers of the parameters, as in the names of their columns.
         values: the values of each domain, `UNUSED` included.
         templates: the templates, in the order of their file.
-        negations: the place of the negation of each template that has one, by its own place.
+        negations: by the place of a template that has a negation, the place of that negation.
         files: the files and options.
         prompts: the prompt in each prompt format.
     """
@@ -141,7 +141,10 @@ class StatementPack:
         return allowed_combinations(self.values_of(template), template.constraint)
 
     def digest(self) -> str:
-        """Returns a digest of everything that determines the instances."""
+        """Returns a digest of everything that determines the instances.
+
+        Domains that no template names are left out.
+        """
         files, sample = self.files, self.files.sample
         used = sorted({domain for template in self.templates for domain in template.domains})
         return digest_fields(

@@ -58,7 +58,7 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     """Reads the files of a dataset and returns them with every fault that is in them.
 
     Files that are read as another project reads them have only the faults at which it fails
-    itself.
+    itself, and those of packs that are empty or cannot be numbered.
     """
     mode, faults = StatementMode.of(files.mode), list[Fault]()
     domains = read_domains(files.domains, mode, faults)
@@ -218,7 +218,10 @@ def header_faults(file: Path, header: Sequence[str]) -> list[Fault]:
 def make_template(
     row: Record, parameters: Sequence[str], domains: Domains, mode: StatementMode
 ) -> StatementTemplate:
-    """Makes a template of a row; unknown domains, and constraints that cannot be read, are faults.
+    """Makes a template of a row.
+
+    Unknown domains, and constraints that cannot be read, are added to the faults of the row, which
+    are those of the file.
 
     A constraint that cannot be read becomes an empty one.
     """
@@ -259,7 +262,10 @@ def fault_of_template(
 
 
 def too_many_statements(pack: StatementPack) -> Iterator[Fault]:
-    """Yields a pack with more statements than numbers of instances."""
+    """Yields a fault if a pack may have more instances than there are numbers.
+
+    Counted are all combinations, before constraints and samples, in all repetitions and formats.
+    """
     statements = pack.repetitions * sum(map(pack.count, pack.templates))
     if statements > MOST_STATEMENTS:
         problem = f"more than {MOST_STATEMENTS:,} statements"
