@@ -281,7 +281,8 @@ def read_plain(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
         direction = read_direction(row, "direction", is_needed=False)
         cluster = row.optional("cluster")
         if cluster:
-            # A cluster is one unit of the statistics, so its pairs must be in one bias type.
+            # A cluster is one unit of the statistics. In two bias types, it would make numbers of
+            # both vary together, as if they rested on more sentences than they do.
             first_type, where = first_of_cluster.setdefault(cluster, (bias_type, row.where))
             if first_type != bias_type:
                 reason = "because the pairs of a cluster reword each other"
