@@ -13,7 +13,7 @@ import pytest
 from pipeline import Pipeline
 from small_pairs import example, row, write_examples, write_table
 
-from biasgrid.families.pairs.published import import_file
+from biasgrid.formats.stereoset.commands import import_file
 
 MASKED = {"task": "fill-mask", "checkpoint": "some/model", "revision": "main"}
 CAUSAL = MASKED | {"task": "text-generation"}

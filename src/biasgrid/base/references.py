@@ -156,8 +156,13 @@ def folder_of(reference: str) -> Path | None:
 
 
 def exists(reference: str) -> bool:
-    """Whether there is a module; it is not imported."""
-    return Path(reference).exists() if is_path(reference) else find_spec(reference) is not None
+    """Whether there is a module; it is not imported, but the packages that it is in are."""
+    if is_path(reference):
+        return Path(reference).exists()
+    try:
+        return find_spec(reference) is not None
+    except ModuleNotFoundError:  # a package that it is in is missing
+        return False
 
 
 def is_path(reference: str) -> bool:

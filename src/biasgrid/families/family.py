@@ -8,10 +8,10 @@ jobs that need it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from pydantic import Field
 
@@ -256,18 +256,6 @@ class Lists(Protocol):
         """Returns a digest of all that decides the instances."""
 
 
-class Format(NamedTuple):
-    """A file format of another project: functions of the command line that return printed lines.
-
-    Attributes:
-        importer: `reference:function` of what reads a file into tables.
-        exporter: `reference:function` of what writes results as a file; empty where nothing does.
-    """
-
-    importer: str
-    exporter: str = ""
-
-
 class Family(ABC):
     """What others must know of a family.
 
@@ -285,7 +273,7 @@ class Family(ABC):
         unit: what the `n` of its numbers counts, in words.
         asks: what models are asked, in a few words.
         instance_bytes: about how many bytes a row of its instances takes.
-        formats: file formats of other projects in which its datasets and results are, by name.
+        formats: file formats of other projects whose dumps bring instances of its datasets.
         modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of
             its datasets or `scoring` of the config. Its stages import them where one is named, so
             that they are part of its code.
@@ -305,7 +293,7 @@ class Family(ABC):
     unit: ClassVar[str] = "comparisons"
     asks: ClassVar[str] = ""
     instance_bytes: ClassVar[float] = 5
-    formats: ClassVar[Mapping[str, Format]] = {}
+    formats: ClassVar[Collection[str]] = ()
     modes: ClassVar[Mapping[str, str]] = {}
     sorts: ClassVar[Mapping[str, Sort]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}

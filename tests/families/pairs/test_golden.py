@@ -16,7 +16,7 @@ from golden import GOLDEN
 from small_pairs import instances_of, numbers_of, observed, pair_files, pairs_of, value_of
 
 from biasgrid.families.pairs.data import ALONE, PARTNER, TASKS
-from biasgrid.families.pairs.published import published_scores
+from biasgrid.formats.stereoset.commands import published_scores
 
 PAIRS = GOLDEN / "benchmarks/pairs"
 EXPECTED = PAIRS / "expected"

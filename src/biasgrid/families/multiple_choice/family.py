@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -12,7 +12,6 @@ from biasgrid.base.faults import Fault, one_of
 from biasgrid.families.family import (
     DatasetSection,
     Family,
-    Format,
     Grid,
     Question,
     section_of,
@@ -123,7 +122,6 @@ class MultipleChoice(Family):
     instance_bytes = 20.0
     own_measures = DEFINITIONS.of("measures", "answers", "differences")
     flags = DEFINITIONS.of("flags")
-    formats: ClassVar = {"bbq": Format("biasgrid.formats.bbq.commands:import_file")}
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

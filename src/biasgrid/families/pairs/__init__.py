@@ -2,5 +2,5 @@
 
 In the order in which data flows: `family` (options, and how each model is asked), `data` (reading
 files), `measures` (instances, observations, numbers, checks, evidence, known effects) and `page`.
-`published` imports StereoSet's own predictions. No sentence of a benchmark is shipped.
+No sentence of a benchmark is shipped; `formats.stereoset` reads the predictions of its authors.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -14,7 +14,6 @@ from biasgrid.base.sections import KeysError
 from biasgrid.families.family import (
     DatasetSection,
     Family,
-    Format,
     Grid,
     Question,
     section_of,
@@ -217,7 +216,6 @@ class Pairs(Family):
     instance_bytes = 40.0
     own_measures = DEFINITIONS.of("pairs", "terms")
     flags = DEFINITIONS.of("flags")
-    formats: ClassVar = {"stereoset": Format("biasgrid.families.pairs.published:import_file")}
     expected = "a masked or a generative model"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

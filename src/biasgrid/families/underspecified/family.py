@@ -14,7 +14,7 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, nearest_name, one_of, unknown_names
 from biasgrid.base.sections import Model, Name, Section, TargetScoring, Variant
-from biasgrid.families.family import DatasetSection, Family, Format, Grid, Question
+from biasgrid.families.family import DatasetSection, Family, Grid, Question
 from biasgrid.families.sampling import (
     Balance,
     Sample,
@@ -520,12 +520,7 @@ class Underspecified(Family):
     grid_figures = ("intensity_mu", "model_ranks", "errors")
     group_number = "share_gamma"
     instance_bytes = 0.24
-    formats: ClassVar = {
-        "unqover": Format(
-            "biasgrid.formats.unqover.commands:import_file",
-            "biasgrid.formats.unqover.commands:export_cell",
-        )
-    }
+    formats = ("unqover",)
     modes = MODES
     sorts: ClassVar = dict.fromkeys(ASKED_TASKS, "subjects")
     own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")

@@ -1,0 +1,1 @@
+"""The scores that StereoSet's authors published (Nadeem et al., ACL 2021)."""
