@@ -17,7 +17,6 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
-    DIFFERENCE,
     MEAN,
     Along,
     Finish,
@@ -84,23 +83,6 @@ def share(
 ) -> Formula:
     """Returns the share of measured cases that meet a condition; null does not meet it."""
     return Formula(measure, [condition, ONE], interval="effective Wilson", where=where, n=n)
-
-
-def share_difference(
-    measure: str,
-    first: pl.Expr,
-    second: pl.Expr,
-    where: pl.Expr = EVERY_ROW,
-) -> Formula:
-    """Returns the share of rows that meet one condition less the share that meet another."""
-    return Formula(
-        measure,
-        [first, ONE, second, ONE],
-        DIFFERENCE,
-        interval="difference of shares",
-        where=where,
-        test="q",
-    )
 
 
 def with_cases(table: pl.DataFrame, is_measured: pl.Expr) -> pl.DataFrame:
