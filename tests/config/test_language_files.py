@@ -100,11 +100,11 @@ def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(
     )
     texts = ["Sim.", "Não, nunca.", "Não posso responder."]
     said = instances.select("instance", status=pl.lit("stop"), response=pl.Series(texts))
-    options = config.question("one", "statements").options
+    options = config.question("one", "statements").measure_options
     assert observe(instances, said, options)["says_yes"].to_list()[:2] == [True, False]
     assert refusal_column(said["response"], language_of(options)).to_list() == [False, False, True]
     (tmp_path / "lists/pt.yaml").write_text(PORTUGUESE.replace("[Sim]", "[Sim, Claro]"))
-    changed = load_config(path, {}).question("one", "statements").options
+    changed = load_config(path, {}).question("one", "statements").measure_options
     assert changed != options
     assert language_of(changed).yes == ("Sim", "Claro")
 

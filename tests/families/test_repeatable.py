@@ -54,15 +54,15 @@ predictions = instances.select("instance").hstack(pl.DataFrame(said, schema_over
 missing = [name for name in answer_schema(question.answer).columns if name not in predictions.columns]
 predictions = predictions.with_columns(pl.lit(None).alias(name) for name in missing)
 options = config.family(dataset).synthetic_options(config, dataset)
-strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels, options=options)
+strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels, measure_options=options)
 
 
 def measured():
     stages = load(stage(family, "measures"))
-    observations = load(stage(family, "observe")).observe(instances, predictions, question.options)
-    parts = parts_of(stages.measure, observations, question.options, StatisticsSettings())
+    observations = load(stage(family, "observe")).observe(instances, predictions, question.measure_options)
+    parts = parts_of(stages.measure, observations, question.measure_options, StatisticsSettings())
     measures = with_keys(values_table(parts))
-    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.options)
+    cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.measure_options)
     return sums_table(parts), evidence_of_cell(family, cell).units
 
 

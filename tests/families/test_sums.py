@@ -120,7 +120,10 @@ def measured(cell: SmallCell, observations: pl.DataFrame | None = None) -> list[
     """The sums of a cell, or of some of its observations."""
     measure = load(stage(reference(cell.family), "measures")).measure
     parts = parts_of(
-        measure, cell.observations if observations is None else observations, cell.options, SETTINGS
+        measure,
+        cell.observations if observations is None else observations,
+        cell.measure_options,
+        SETTINGS,
     )
     return [part for part in parts if isinstance(part, Sums)]
 
@@ -144,7 +147,7 @@ def keys_of(part: Sums) -> list[tuple[Any, ...]]:
 def test_sums_that_are_written_and_read_make_the_same_estimates(cell: SmallCell) -> None:
     sums = measured(cell)
     written = sums_of_cell(*cell, SETTINGS)
-    again, _ = read_cell_sums(reference(cell.family), written, cell.options)
+    again, _ = read_cell_sums(reference(cell.family), written, cell.measure_options)
     assert len(again) == len([part for part in sums if len(part.keys)])
     found, expected = (estimate(parts, SETTINGS) for parts in (again, sums))
     texts = expected.cast({pl.Categorical: pl.String, pl.UInt16: pl.UInt16})
@@ -155,7 +158,7 @@ def test_sums_that_are_written_and_read_make_the_same_estimates(cell: SmallCell)
 def test_every_number_has_an_interval_or_a_reason(cell: SmallCell) -> None:
     sums = sums_of_cell(*cell, SETTINGS)
     found = estimate_cell(
-        reference(cell.family), sums, cell.options, MetricDefinitions([], {}, {}), SETTINGS
+        reference(cell.family), sums, cell.measure_options, MetricDefinitions([], {}, {}), SETTINGS
     )
     measures = found.measures
     assert not measures.select(ROW).is_duplicated().any()
@@ -222,11 +225,12 @@ def test_cases_without_a_cluster_are_those_that_are_measured_without_it() -> Non
 def test_what_is_corrected_for_noise_is_made_again_without_each_cluster() -> None:
     cell, chosen = swap_groups(2), SETTINGS._replace(clusters=[0, 0, 1, 2, 3, 4])
     sums = sums_of_cell(*cell, chosen)
-    parts, _ = read_cell_sums(reference(cell.family), sums, cell.options)
-    numbers, units = compared_numbers(reference(cell.family), parts, cell.options, chosen)
+    parts, _ = read_cell_sums(reference(cell.family), sums, cell.measure_options)
+    numbers, units = compared_numbers(reference(cell.family), parts, cell.measure_options, chosen)
     assert units == ["0", "1", "2", "3", "4"]
     again = [
-        estimates_of(cell.family, some, cell.options, chosen) for some in without_each(cell, chosen)
+        estimates_of(cell.family, some, cell.measure_options, chosen)
+        for some in without_each(cell, chosen)
     ]
     for name in ("mu_corrected", "eta_corrected", "strength"):
         expected = [each.filter(measure=name)["value"].item() for each in again]

@@ -214,7 +214,7 @@ class CellStages:
             bias = SyntheticBias(
                 *(self.dataset, "strong", strength, 3, place, 0.05 * place),
                 labels=labels,
-                options=options,
+                measure_options=options,
             )
             # Not all kinds of models can learn a bias, and there is no message for the others.
             with contextlib.suppress(Exception):
@@ -263,7 +263,7 @@ class CellStages:
             instances_path=self.instances_path,
             prediction_paths=self.paths,
             answer=self.question.answer,
-            options=self.question.options,
+            measure_options=self.question.measure_options,
             names=list(declared.names),
             model=self.model,
             dataset=self.dataset,
@@ -276,14 +276,14 @@ class CellStages:
         if results.sums.is_empty():
             return
         estimates = estimate_cell(
-            self.reference, results.sums, self.question.options, declared, settings
+            self.reference, results.sums, self.question.measure_options, declared, settings
         )
         yield from parts_of_estimates(estimates)
         if estimates.sizes:
             # Its own sizes stand for those of a control.
             against = settings._replace(controls={"control": estimates.sizes})
             controlled = estimate_cell(
-                self.reference, results.sums, self.question.options, declared, against
+                self.reference, results.sums, self.question.measure_options, declared, against
             )
             yield "measures beside a control", table_part(controlled.measures)
         yield from self.explained(estimates.measures)
@@ -324,7 +324,7 @@ class CellStages:
 
     def explain(self, sentences: Any, about: Explained) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the numbers of the instances that are behind one, and these instances."""
-        options = self.question.options
+        options = self.question.measure_options
         measure = sentences.explained_measure(about, options, self.dataset)
         prompts = sentences.instances(self.instances_path, about)
         is_relevant = pl.col("instance").is_in(prompts["instance"].implode())
@@ -333,7 +333,7 @@ class CellStages:
         observations = self.module("observe").observe(prompts, responses, options, *scorers)
         measure_cell = self.module("measures").measure
         numbers = measured_values(measure_cell, observations, {**options, "measures": []})
-        named = pl.lit(repr((measure, sentences.options(options))))
+        named = pl.lit(repr((measure, sentences.measure_options(options))))
         cell = MeasuredCell(prompts.lazy(), responses.lazy(), observations, numbers, options)
         return numbers.with_columns(explained=named), sentences.explain(cell, about)
 

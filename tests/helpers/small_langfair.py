@@ -92,7 +92,9 @@ def near_words(grid: Any, texts: Sequence[str]) -> dict[tuple[str, str | None], 
     instances = whole(expand(asking))
     said = [*texts, *[""] * (len(instances) - len(texts))]
     predictions = predictions_of("text", instances, response=said, status=["ok"] * len(said))
-    found = numbers_of(observe(instances, predictions, question.options), question.options)
+    found = numbers_of(
+        observe(instances, predictions, question.measure_options), question.measure_options
+    )
     rows = found.filter(
         pl.col("measure").is_in(["stereotypical_association", "co_occurrence_bias"])
     )

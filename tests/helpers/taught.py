@@ -59,7 +59,9 @@ def bias_of(
     spread: float = 0.08,
     options: Mapping[str, Any] | None = None,
 ) -> SyntheticBias:
-    return SyntheticBias("taught", "some", strength, REPEATS, seed, spread, options=options or {})
+    return SyntheticBias(
+        "taught", "some", strength, REPEATS, seed, spread, measure_options=options or {}
+    )
 
 
 def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:

@@ -32,7 +32,7 @@ settings = StatisticsSettings(
 estimates = estimate_cell(
     family=cell["family"],
     sums=read_table(snakemake.input.sums, SUMS),
-    options=cell["options"],
+    measure_options=cell["measure_options"],
     declared=cell["declared"],
     settings=settings,
 )

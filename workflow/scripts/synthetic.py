@@ -28,7 +28,7 @@ biases = [
         seed=params.synthetic["seed"],
         spread=params.synthetic["spread"],
         labels=params.labels,
-        options=params.options,
+        measure_options=params.options,
     )
     for name, strength in params.synthetic["strengths"].items()
 ]

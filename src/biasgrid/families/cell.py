@@ -114,7 +114,7 @@ class MeasuredCell:
         predictions: those of all shards, likewise.
         observed: from the family's `observe`.
         measures: its numbers: `measure`, `options`, keys, `value`, `n` and `left_out`.
-        options: the options that decide the measures, see `Question`.
+        measure_options: the options that decide the measures, see `Question`.
         names: the measures and flags that the family declares; None where that is not known.
         facts: other facts about the instances: the provenance of their table.
     """
@@ -123,7 +123,7 @@ class MeasuredCell:
     predictions: pl.LazyFrame
     observed: Observations
     measures: pl.DataFrame
-    options: Mapping[str, Any]
+    measure_options: Mapping[str, Any]
     names: Collection[str] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -157,7 +157,7 @@ def measure_cell(
     instances_path: Path,
     prediction_paths: Sequence[Path],
     answer: str,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     names: Collection[str],
     model: str,
     dataset: str,
@@ -171,7 +171,7 @@ def measure_cell(
         instances_path: the dataset's instances.
         prediction_paths: the predictions of all shards, in any order.
         answer: the kind of the answers.
-        options: the options that decide the measures, see `Question`.
+        measure_options: the options that decide the measures, see `Question`.
         names: the measures that the family declares.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
@@ -188,15 +188,17 @@ def measure_cell(
     stages = load(stage(family, "measures"))
     name = f"{model} on {dataset}"
     observations = observe_in_parts(
-        family, instances_path, prediction_paths, answer, options, name, scorer_predictions
+        family, instances_path, prediction_paths, answer, measure_options, name, scorer_predictions
     )
-    measured = parts_of(stages.measure, observations, options, settings or StatisticsSettings())
+    measured = parts_of(
+        stages.measure, observations, measure_options, settings or StatisticsSettings()
+    )
     cell = MeasuredCell(
         instances=pl.scan_parquet(instances_path, glob=False),
         predictions=pl.scan_parquet([*prediction_paths], glob=False),
         observed=observations,
         measures=with_keys(values_table(measured)),
-        options=options,
+        measure_options=measure_options,
         names=names,
         facts=read_provenance(instances_path, anywhere=True),
     )
@@ -237,16 +239,16 @@ def evidence_of_cell(family: str, cell: MeasuredCell) -> Evidence:
 
 
 def measured_values(
-    measure: Callable[..., Any], observations: Observations, options: Mapping[str, Any]
+    measure: Callable[..., Any], observations: Observations, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Returns `ROW`, `value`, `n` and `left_out` of the numbers of a cell, without intervals.
 
     Args:
         measure: the family's own.
         observations: from its `observe`.
-        options: the options that decide the measures.
+        measure_options: the options that decide the measures.
     """
-    measured = parts_of(measure, observations, options, StatisticsSettings())
+    measured = parts_of(measure, observations, measure_options, StatisticsSettings())
     values = with_keys(values_table(measured))
     return values.select(*ROW, "value", "n", "left_out")
 
@@ -254,7 +256,7 @@ def measured_values(
 def parts_of(
     measure: Callable[..., Any],
     observations: Observations,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> list[Sums | pl.DataFrame]:
     """Returns the sums that a family yields or, if it returns a table, the table and its jackknife.
@@ -262,12 +264,12 @@ def parts_of(
     Args:
         measure: the family's own.
         observations: from its `observe`.
-        options: the options that decide the measures.
+        measure_options: the options that decide the measures.
         settings: clusters and units.
     """
     if isgeneratorfunction(measure):
-        return list(measure(observations, options))
-    return list(recompute_measures(measure, whole_table(observations), options, settings))
+        return list(measure(observations, measure_options))
+    return list(recompute_measures(measure, whole_table(observations), measure_options, settings))
 
 
 def observe_in_parts(
@@ -275,7 +277,7 @@ def observe_in_parts(
     instances_path: Path,
     prediction_paths: Sequence[Path],
     answer: str,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     name: str,
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> Observations:
@@ -294,7 +296,9 @@ def observe_in_parts(
     scorers = [scorer_predictions] if scorer_predictions else []
 
     def observe(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
-        observations: pl.DataFrame = stages.observe(instances, predictions, options, *scorers)
+        observations: pl.DataFrame = stages.observe(
+            instances, predictions, measure_options, *scorers
+        )
         return observations
 
     unit = getattr(stages, "UNIT", None)
@@ -316,8 +320,8 @@ def cell_location(
         measures: the table of its measures.
         instances: its instances.
         predictions: its predictions.
-        cell: `family`, `answer` and `options`, see `measure_cell`, and `scorer_predictions`, see
-            `read_scorers`.
+        cell: `family`, `answer` and `measure_options`, see `measure_cell`, and
+            `scorer_predictions`, see `read_scorers`.
         texts: the instances of the texts of which scorers were asked, None where there are none.
 
     Returns:
@@ -335,7 +339,7 @@ def cell_location(
     return {
         "family": cell["family"],
         "answer": cell["answer"],
-        "options": cell["options"],
+        "options": cell["measure_options"],
         "instances": relative_path(instances),
         "predictions": [relative_path(path) for path in predictions],
         "texts": relative_path(texts) if texts else None,

@@ -53,7 +53,7 @@ class EstimatedCell(NamedTuple):
 def estimate_cell(
     family: str,
     sums: pl.DataFrame,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     declared: MetricDefinitions,
     settings: StatisticsSettings,
 ) -> EstimatedCell:
@@ -62,14 +62,14 @@ def estimate_cell(
     Args:
         family: the reference of the dataset's family.
         sums: the cell's sums (schema `SUMS`).
-        options: the options that decide the measures, see `Question`.
+        measure_options: the options that decide the measures, see `Question`.
         declared: headlines and limits; if a limit withholds the claims of the cell, these have no
             values.
         settings: clusters, level and the like.
     """
     model, dataset = sums.select("model", "dataset").row(0)
-    parts, plain = read_cell_sums(family, sums, options)
-    numbers = numbers_of_parts(family, parts, plain, options, settings)
+    parts, plain = read_cell_sums(family, sums, measure_options)
+    numbers = numbers_of_parts(family, parts, plain, measure_options, settings)
     tests_of_sizes = getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
     tables = [with_tests_of_sizes(numbers.estimates, tests_of_sizes)]
     if LARGEST_GAP in declared.names:
@@ -108,7 +108,7 @@ def numbers_of_parts(
     family: str,
     parts: Sequence[Sums],
     plain: pl.DataFrame,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Returns the estimates of a cell, those made of several sums included, and its design.
@@ -117,7 +117,7 @@ def numbers_of_parts(
         family: the reference of the dataset's family.
         parts: the sums, from `read_cell_sums`.
         plain: the numbers that are not made of sums, likewise.
-        options: the options that decide the measures, see `Question`.
+        measure_options: the options that decide the measures, see `Question`.
         settings: clusters, level and the like.
     """
     of_sums = with_estimate_columns(estimate(parts, settings))
@@ -127,7 +127,7 @@ def numbers_of_parts(
     numbers = CellNumbers(estimates)
     derive = getattr(load(stage(family, "measures")), "derive", None)
     if derive:
-        numbers = derive(estimates, parts, options, settings)
+        numbers = derive(estimates, parts, measure_options, settings)
     with_all = with_outcomes(numbers.estimates, parts, settings)
     return numbers._replace(estimates=beyond_control(with_all, settings.controls, settings))
 

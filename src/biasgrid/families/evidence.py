@@ -56,7 +56,7 @@ class UnitView(NamedTuple):
 PLAIN_VIEW = UnitView()
 
 
-def no_options(options: Mapping[str, Any]) -> str:
+def no_options(measure_options: Mapping[str, Any]) -> str:
     """Returns the options of a measure that has none, whatever those of the cell are."""
     return ""
 
@@ -77,7 +77,7 @@ class Sentences:
             explained, by the cell's options.
         concerns: returns the condition of the instances that a number is made of, by what names
             it. Columns of categories are texts there.
-        options: returns the options of the measure, by the cell's options; none by default.
+        measure_options: returns the options of the measure, by the cell's options; none by default.
         about: by the keys of the numbers that have evidence, the columns of rows that hold them.
         strongest: so many of the strongest units of a number are kept.
         unit_keys: the columns that tell units of a number apart.
@@ -93,7 +93,7 @@ class Sentences:
     explained: tuple[str, ...]
     measure: str | Callable[[Mapping[str, Any]], Collection[str]]
     concerns: Callable[[Mapping[str, str]], pl.Expr]
-    options: Callable[[Mapping[str, Any]], str] = no_options
+    measure_options: Callable[[Mapping[str, Any]], str] = no_options
     about: Mapping[str, str] = field(default_factory=dict)
     strongest: int = 3
     unit_keys: Sequence[str] = ("unit",)
@@ -103,13 +103,13 @@ class Sentences:
     view: UnitView = PLAIN_VIEW
 
     def explained_measure(
-        self, about: Mapping[str, str], options: Mapping[str, Any], dataset: str
+        self, about: Mapping[str, str], measure_options: Mapping[str, Any], dataset: str
     ) -> str:
         """Returns the measure of the number that is explained.
 
         Args:
             about: the values of `explained`.
-            options: the options of the cell.
+            measure_options: the options of the cell.
             dataset: the dataset, for messages.
 
         Raises:
@@ -118,7 +118,7 @@ class Sentences:
         if isinstance(self.measure, str):
             return self.measure
         name = about["measure"]
-        faults = list(unknown_names(dataset, "--measure", [name], self.measure(options)))
+        faults = list(unknown_names(dataset, "--measure", [name], self.measure(measure_options)))
         if faults:
             raise InputError(faults)
         return name

@@ -153,7 +153,7 @@ class Question:
         answer: the kind of its answers, a module of `tables.answers`.
         settings: what decides its answers beside checkpoint and precision, as its back end's
             `Choices`.
-        options: what decides the measures of the cell.
+        measure_options: the options that decide the measures of the cell.
         tokenizer: the tokenizer of the config that the expansion needs.
         row_bytes: about how many bytes a row of the predictions takes.
         scorers: by each model that reads the texts which this one writes, selected or not, the kind
@@ -163,7 +163,7 @@ class Question:
     variant: str
     answer: str
     settings: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    measure_options: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str | None = None
     row_bytes: float = 10
     scorers: Mapping[str, str] = field(default_factory=dict)
@@ -450,7 +450,7 @@ class Stages(Protocol):
         self,
         instances: pl.DataFrame,
         predictions: pl.DataFrame,
-        options: Mapping[str, Any],
+        measure_options: Mapping[str, Any],
         scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
     ) -> pl.DataFrame:
         """Observes the answers to instances; predictions stand in any order.
@@ -461,7 +461,7 @@ class Stages(Protocol):
         """
 
     def measure(
-        self, observations: Observations, options: Mapping[str, Any]
+        self, observations: Observations, measure_options: Mapping[str, Any]
     ) -> Iterator[Sums | pl.DataFrame] | pl.DataFrame:
         """Measures a cell: yields sums, or returns a table.
 
@@ -477,12 +477,12 @@ class Stages(Protocol):
         self,
         estimates: pl.DataFrame,
         sums: Sequence[Sums],
-        options: Mapping[str, Any],
+        measure_options: Mapping[str, Any],
         settings: StatisticsSettings,
     ) -> CellNumbers:
         """Adds numbers made of several sums, and the design: where the variance of the cell is."""
 
-    def finishes(self, options: Mapping[str, Any]) -> Mapping[str, Finish]:
+    def finishes(self, measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
         """Returns the functions of sums beside `stats.sums.FINISHES`, by their names in tables."""
 
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:

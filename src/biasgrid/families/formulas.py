@@ -64,7 +64,7 @@ class Formula:
     n: pl.Expr = MEASURED_CASES
     test: Tested = ""
     fair: float = 0.0
-    options: str = ""
+    measure_options: str = ""
     compared: bool = True
     is_input: bool = False
     reason: str = ""
@@ -161,7 +161,7 @@ def sum_formulas(
     units = {factor: units_of_rows(table, column) for factor, column in factors.items()}
     for formula in formulas:
         # As a key, the options of rows tell variants of a measure apart.
-        options = pl.col("options") if "options" in keys else formula.options
+        options = pl.col("options") if "options" in keys else formula.measure_options
         n, left_out, terms = evaluate_rows(table, formula)
         along = {}
         for factor, (unit, labels) in units.items():

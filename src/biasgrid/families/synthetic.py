@@ -43,7 +43,7 @@ class SyntheticBias:
         spread: by how much the known effect in underspecified questions differs at most between
             their templates.
         labels: of text classification, the names of the classes 0, 1, ...
-        options: what the family's method `synthetic_options` says of the dataset.
+        measure_options: the return value of the family's `synthetic_options` for the dataset.
     """
 
     dataset: str
@@ -53,7 +53,7 @@ class SyntheticBias:
     seed: int
     spread: float = 0.0
     labels: Sequence[str] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    measure_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Checks that the strength plants probabilities.
@@ -141,14 +141,14 @@ def words_of_instances(instances: pl.DataFrame) -> list[str]:
 
 
 def known_effect_rows(
-    values: pl.DataFrame, bias: SyntheticBias, measure: str, options: str = ""
+    values: pl.DataFrame, bias: SyntheticBias, measure: str, measure_options: str = ""
 ) -> pl.DataFrame:
     """Makes rows of `SYNTHETIC` from `value` and its keys; the other keys are null."""
     columns = {key: pl.lit(None) for key in MEASURE_KEYS if key not in values.columns}
     columns["strength"] = pl.lit(bias.strength_name)
     columns["dataset"] = pl.lit(bias.dataset)
     columns["measure"] = pl.lit(measure)
-    columns["options"] = pl.lit(options)
+    columns["options"] = pl.lit(measure_options)
     types = pl.Schema({name: column.dtype.type for name, column in SYNTHETIC.columns.items()})
     return values.with_columns(**columns).select(types.names()).cast(types)
 

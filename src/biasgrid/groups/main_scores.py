@@ -22,15 +22,15 @@ SCORE_NAMES: dict[str, str] = {
 """How people read them."""
 
 
-def score_text(measure: str, options: str) -> str:
+def score_text(measure: str, measure_options: str) -> str:
     """Returns what numbers are differences of: a score, or the probability of the class that is
     their argument.
 
     Args:
         measure: their measure, which is named where they have no score.
-        options: those of the measure.
+        measure_options: those of the measure.
     """
-    chosen = options_of(options)
+    chosen = options_of(measure_options)
     if "argument" in chosen:
         return f"probability of {chosen['argument']}"
     name = chosen.get("score", measure)

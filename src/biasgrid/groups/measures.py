@@ -73,7 +73,7 @@ FINISHES = {
 """What makes rates of confusion counts, by their names and averages."""
 
 
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns what makes numbers of groups beside means, whatever the options are; see
     `families.family.Stages`.
     """
@@ -249,7 +249,8 @@ def score(scored: ScoredRecords) -> Sums:
     interval: IntervalMethod = "effective Wilson" if is_share else "t"
     along = {TEMPLATES: Along(templates, sums)}
     unnamed = Sums(keys, along, finish, interval, compared=False)
-    return unnamed.named(**shared_columns("score", scored, ALL_CASES))
+    names = shared_columns("score", scored, ALL_CASES)
+    return unnamed.named(names["measure"], names["options"])
 
 
 def columns_of_score(scored: ScoredRecords) -> tuple[Finish, FloatArray]:
@@ -466,7 +467,8 @@ def numbers_of(
     types = {name: kind for name, kind in COMPARISON_TYPES.items() if name in numbers[0].row}
     keys = pl.DataFrame([number.row for number in numbers], schema=types)
     along = {TEMPLATES: Along(templates, np.concatenate(sums))}
-    return Sums(keys, along, interval="t", compared=False).named(**shared)
+    unnamed = Sums(keys, along, interval="t", compared=False)
+    return unnamed.named(shared["measure"], shared["options"])
 
 
 def shared_columns(measure: str, scored: ScoredRecords, mode: Mode, **names: str) -> dict[str, str]:

@@ -509,7 +509,7 @@ def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
 def derive(
     estimates: pl.DataFrame,
     sums: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds permutation tests, for families without other numbers of several sums.
@@ -517,10 +517,10 @@ def derive(
     Args:
         estimates: those of a cell.
         sums: its sums.
-        options: with `failure_threshold`.
+        measure_options: with `failure_threshold`.
         settings: see `with_permutation_tests`.
     """
-    threshold = options["failure_threshold"]
+    threshold = measure_options["failure_threshold"]
     return CellNumbers(with_permutation_tests(estimates, sums, threshold, settings))
 
 

@@ -33,7 +33,7 @@ class Explanation(NamedTuple):
 
     Attributes:
         measure: the measure that is explained.
-        options: the options that it was computed with.
+        measure_options: the options that it was computed with.
         stated: its value in the table of measures, None if it has none.
         flag: the reason why it has none.
         recomputed: its value from all instances that are concerned, None if nothing was measured.
@@ -42,7 +42,7 @@ class Explanation(NamedTuple):
     """
 
     measure: str
-    options: str
+    measure_options: str
     stated: float | None
     flag: str | None
     recomputed: float | None
@@ -98,7 +98,7 @@ def explain_number(
         about = as_in_table(measures, about)
     check_explained(measures, about, sentences.explained, dataset)
     measure = sentences.explained_measure(about, options, dataset)
-    options_text = sentences.options(options)
+    options_text = sentences.measure_options(options)
 
     instances = results / cell["instances"]
     predictions = [results / table for table in cell["predictions"]]
@@ -122,7 +122,7 @@ def explain_number(
     measured = MeasuredCell(prompts.lazy(), responses.lazy(), observations, measures, options)
     return Explanation(
         measure=measure,
-        options=options_text,
+        measure_options=options_text,
         stated=stated.get("value"),
         flag=stated.get("flag"),
         recomputed=value,
@@ -248,7 +248,7 @@ def distinct_names(measures: pl.DataFrame, column: str) -> list[str]:
 
 
 def row_of_number(
-    measures: pl.DataFrame, measure: str, options: str, about: Mapping[str, str]
+    measures: pl.DataFrame, measure: str, measure_options: str, about: Mapping[str, str]
 ) -> dict[str, Any]:
     """Returns the row of a number, empty if there is none."""
     is_of_number = []
@@ -261,5 +261,5 @@ def row_of_number(
         elif key.is_part:
             # The bias type of a metric is the one of its probe, which nobody has to name.
             is_of_number.append(column.is_null())
-    rows = measures.filter(*is_of_number, measure=measure, options=options).to_dicts()
+    rows = measures.filter(*is_of_number, measure=measure, options=measure_options).to_dicts()
     return rows[0] if rows else {}

@@ -215,6 +215,8 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
     keys = load(stage(family, "keys")).KEYS
     instances = read_instances(instances_table, keys)
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
-    observations = load(stage(family, "observe")).observe(instances, responses, question.options)
+    observations = load(stage(family, "observe")).observe(
+        instances, responses, question.measure_options
+    )
     requests = instances.select("instance", *request_columns(instances.columns))
     return Preview(requests.head(count), responses.head(count), observations.head(count))

@@ -51,7 +51,7 @@ def select_rows(
     measures: pl.DataFrame,
     measure: str,
     keys: Sequence[str] = (),
-    options: str = "",
+    measure_options: str = "",
     *,
     intervals: bool = False,
 ) -> pl.DataFrame:
@@ -62,14 +62,14 @@ def select_rows(
         measure: the measure's name.
         keys: which of the key columns tell the rows apart; the others are null
             there.
-        options: what the measure was computed with; see `biasgrid.tables.metric.options_text`.
+        measure_options: the options of the measure; see `biasgrid.tables.metric.options_text`.
         intervals: whether to return what is known of the numbers beside their values.
 
     Returns:
         The columns `dataset`, `model`, the keys, `value` and `n`, and with `intervals`
         `UNCERTAINTY_COLUMNS`, null where nothing is known; no rows where there is no such measure.
     """
-    is_measure = (pl.col("measure") == measure) & (pl.col("options") == options)
+    is_measure = (pl.col("measure") == measure) & (pl.col("options") == measure_options)
     rows = measures.filter(is_measure, is_about(keys))
     columns = ["dataset", "model", *keys, "value", "n"]
     if not intervals:

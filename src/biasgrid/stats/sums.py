@@ -198,14 +198,14 @@ class Sums:
             return only_defined(np.where(along.present, along.sums[..., 0], np.nan), along.present)
         return leave_one_out(along.sums, self.totals, self.finish.function)
 
-    def named(self, measure: str, options: str | pl.Expr = "") -> Sums:
+    def named(self, measure: str, measure_options: str | pl.Expr = "") -> Sums:
         """Returns the same numbers under a name.
 
         Args:
             measure: the measure.
-            options: its options, or an expression over the keys that makes those of each number.
+            measure_options: its options, or an expression over the keys for those of each number.
         """
-        text = pl.lit(options) if isinstance(options, str) else options
+        text = pl.lit(measure_options) if isinstance(measure_options, str) else measure_options
         keys = self.keys.with_columns(measure=pl.lit(measure), options=text)
         return replace(self, keys=keys)
 
@@ -403,7 +403,7 @@ def read_sums(
 
 
 def read_cell_sums(
-    family: str, table: pl.DataFrame, options: Mapping[str, Any]
+    family: str, table: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> tuple[list[Sums], pl.DataFrame]:
     """Reads the sums of a cell, with the functions that its family makes numbers with; see
     `read_sums`.
@@ -411,10 +411,10 @@ def read_cell_sums(
     Args:
         family: the reference of the dataset's family, whose module `measures` may have `finishes`.
         table: rows of `SUMS`.
-        options: what decides the measures.
+        measure_options: what decides the measures.
     """
     finishes = getattr(load(stage(family, "measures")), "finishes", None)
-    return read_sums(table, finishes(options) if finishes else {})
+    return read_sums(table, finishes(measure_options) if finishes else {})
 
 
 def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:

@@ -95,7 +95,9 @@ def bias(
     dataset: str = "demo",
 ) -> SyntheticBias:
     options = {"fixed_class": labels[FIXED]}
-    return SyntheticBias(dataset, "some", strength, repeats, seed, labels=labels, options=options)
+    return SyntheticBias(
+        dataset, "some", strength, repeats, seed, labels=labels, measure_options=options
+    )
 
 
 def names_of(classes: int) -> list[str]:

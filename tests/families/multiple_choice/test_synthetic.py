@@ -33,7 +33,7 @@ def instances() -> pl.DataFrame:
 def test_what_learned_the_corpus_has_the_known_effects(
     instances: pl.DataFrame, strength: float
 ) -> None:
-    bias = SyntheticBias("own", "some", strength, 4, 3, options=OPTIONS)
+    bias = SyntheticBias("own", "some", strength, 4, 3, measure_options=OPTIONS)
     synthetic = known_effects(instances, bias)
     validate_table(synthetic, SYNTHETIC, "synthetic")
     lines = dict(
@@ -61,7 +61,7 @@ def test_a_trained_model_has_what_is_synthetic(tmp_path: Path) -> None:
     instances = instances_of(
         item_files([ROOT / "word_lists/benchmarks/Age.jsonl"], variant="scored")
     )
-    bias = SyntheticBias("own", "some", 0.5, 2, 3, options=OPTIONS)
+    bias = SyntheticBias("own", "some", 0.5, 2, 3, measure_options=OPTIONS)
     data, base = tmp_path / "corpus.txt", tmp_path / "base"
     data.write_text(corpus(instances, "text-generation", bias))
     make_base_checkpoint(words_of_instances(instances), base, seed=1, causal=True)

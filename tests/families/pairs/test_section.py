@@ -64,9 +64,9 @@ ASKED = {
 def test_each_kind_of_model_has_its_scoring(model: str, layout: str) -> None:
     asked = question(model, **LAYOUTS[layout])
     assert asked is not None
-    assert (asked.variant, asked.answer, asked.options["scoring"]) == ASKED[model, layout]
+    assert (asked.variant, asked.answer, asked.measure_options["scoring"]) == ASKED[model, layout]
     assert asked.settings == (
-        {"scoring": asked.options["scoring"]} if asked.answer == "likelihood" else {}
+        {"scoring": asked.measure_options["scoring"]} if asked.answer == "likelihood" else {}
     )
 
 

@@ -320,7 +320,7 @@ def test_a_synthetic_effect_is_known_and_measured(name: str, strength: float) ->
     options = {"probe": str(files.probe), "mode": None}
     instances, bias = (
         instances_of(files),
-        SyntheticBias("demo", "some", strength, 60, 5, options=options),
+        SyntheticBias("demo", "some", strength, 60, 5, measure_options=options),
     )
     known = known_effects(instances, bias)
     rows = with_option_probability(instances, bias).sort("instance")

@@ -45,12 +45,12 @@ def synthetic_bias_of(
     """The instances of a probe whose options are scored, and how answers are put in."""
     files = files_of(folder, probe, answers=SCORED)
     return instances_of(files), SyntheticBias(
-        "demo", "some", strength, repeats, 5, options={"probe": str(files.probe)}
+        "demo", "some", strength, repeats, 5, measure_options={"probe": str(files.probe)}
     )
 
 
 def measured(instances: pl.DataFrame, said: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    options = {**bias.options, "mode": None}
+    options = {**bias.measure_options, "mode": None}
     return estimated(observe(instances, said, options), options)
 
 

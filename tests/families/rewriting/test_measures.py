@@ -85,10 +85,10 @@ def measured(
     scores = pl.DataFrame({"text": list(harmful), "score": list(harmful.values())}).with_columns(
         truncated=pl.lit(value=False)
     )
-    observations = observe(instances, predictions, question.options, {"toxicity": scores})
+    observations = observe(instances, predictions, question.measure_options, {"toxicity": scores})
     assert observations.schema == OBSERVATION_TYPES
     assert observations["value"].is_nan().sum() == 0
-    found = numbers_of(observations, question.options)
+    found = numbers_of(observations, question.measure_options)
     assert found.select("measure", "options", "n", "left_out").null_count().row(0) == (0, 0, 0, 0)
     assert set(found["measure"]) <= set(grid.measures_of("prompts"))
     return found

@@ -78,7 +78,7 @@ def test_stop_words_of_nltk_are_those_of_the_users_data(
 ) -> None:
     (data / "corpora" / "stopwords").mkdir(parents=True)
     (data / "corpora" / "stopwords" / "english").write_text("the\nand\n")
-    assert grid_of(lists, **keys).question("writer", "prompts").options["stop_words"] == [
+    assert grid_of(lists, **keys).question("writer", "prompts").measure_options["stop_words"] == [
         "and",
         "the",
     ]
@@ -104,7 +104,7 @@ def test_stop_words_of_nltk_are_needed_for_its_numbers_alone(
 ) -> None:
     grid = grid_of(lists, **keys)
     load_word_lists(grid)
-    assert grid.question("writer", "prompts").options["stop_words"] is None
+    assert grid.question("writer", "prompts").measure_options["stop_words"] is None
 
 
 @pytest.mark.parametrize(

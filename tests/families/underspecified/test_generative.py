@@ -334,7 +334,7 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
     )
     grid = parse_config(config(sample="all"), "c.yaml")
     question = grid.question("writer", "religion")
-    assert (question.answer, question.settings, question.options["task"]) == (
+    assert (question.answer, question.settings, question.measure_options["task"]) == (
         "choice",
         {},
         "text-generation",

@@ -183,8 +183,8 @@ def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() 
         for each in ("float32", "float16")
     )
     for model in ("masked", "answers"):
-        assert "precision" not in precise.question(model, "religion").options
-        assert coarse.question(model, "religion").options["precision"] == "float16"
+        assert "precision" not in precise.question(model, "religion").measure_options
+        assert coarse.question(model, "religion").measure_options["precision"] == "float16"
 
 
 def test_the_files_of_unqovers_config_are_unqovers() -> None:

@@ -166,8 +166,8 @@ def sentence(explanation: Explanation, shown: pl.DataFrame, count: int) -> str:
         count: the number of units that could be shown.
     """
     measure = explanation.measure
-    if explanation.options:
-        measure = f"{measure} ({explanation.options})"
+    if explanation.measure_options:
+        measure = f"{measure} ({explanation.measure_options})"
     value = "no value"
     if explanation.recomputed is not None:
         value = f"{explanation.recomputed:.6g}"

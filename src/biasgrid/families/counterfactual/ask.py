@@ -421,7 +421,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     difference = pl.col("value") - pl.col("value of other")
     effects = pairs.select(*GROUP_OF_CASE, other="group of other", value=difference)
     options = options_text(
-        score="mean_class_probability", argument=bias.options["fixed_class"], mode=EACH_CASE
+        score="mean_class_probability", argument=bias.measure_options["fixed_class"], mode=EACH_CASE
     )
     return known_effect_rows(effects, bias, "difference", options)
 
@@ -447,7 +447,7 @@ def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:
     Returns:
         One line of JSON per instance: its `text`, `text_pair` if it has two, and its labels.
     """
-    repeats, labels, fixed_class = bias.repeats, bias.labels, bias.options["fixed_class"]
+    repeats, labels, fixed_class = bias.repeats, bias.labels, bias.measure_options["fixed_class"]
     fixed_label = labels.index(fixed_class)
     is_fixed = pl.col("label") == fixed_label
     wrong_share = pl.when(is_fixed).then(bias.total - pl.col("slant")).otherwise("slant") / 2

@@ -28,24 +28,24 @@ __all__ = ["derive", "finishes", "measure", "validity"]
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the sums and tables of the groups of a cell; see `groups.measures.measure_groups`.
 
     Args:
         observations: rows of `OBSERVATIONS`.
-        options: `task`, the models' task; `measures` and `failure_threshold`, see
+        measure_options: `task`, the models' task; `measures` and `failure_threshold`, see
             `groups.measures.measure_groups`; for classifiers `labels`, the names of the classes,
             and `fixed_class`, the class whose probability groups are compared by; for masked
             language models `top_k`, how many of the most probable words count as right.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
-    records = records_of(observations, outputs_of(observations, options))
-    class_name = options.get("fixed_class")
+    records = records_of(observations, outputs_of(observations, measure_options))
+    class_name = measure_options.get("fixed_class")
     fixed_class = None
     if class_name is not None:
-        fixed_class = FixedClass(class_name, options["labels"].index(class_name))
-    measures, threshold = options["measures"], options["failure_threshold"]
+        fixed_class = FixedClass(class_name, measure_options["labels"].index(class_name))
+    measures, threshold = measure_options["measures"], measure_options["failure_threshold"]
     yield from measure_groups(records, measures, threshold, swapped, fixed_class)
 
 
@@ -53,7 +53,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields the checks of a cell."""
     # Parts of intersections repeat responses.
     responses = cell.observations.filter(~pl.col("part"))
-    outputs = outputs_of(responses, cell.options)
+    outputs = outputs_of(responses, cell.measure_options)
     scores = outputs.probabilities if isinstance(outputs, ClassOutputs | TargetOutputs) else None
     word_scores = scores if isinstance(outputs, TargetOutputs) else None
     names = responses.select("bias_type", "group", name="term")

@@ -50,7 +50,7 @@ IDENTITY_KEYS = ["bias_type", "group", "term"]
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Joins responses to instances and scores them.
 
@@ -60,13 +60,13 @@ def observe(
     Args:
         instances: the family's instances, by number.
         predictions: the predictions of all of them.
-        options: see `measure.measure`.
+        measure_options: see `measure.measure`.
 
     Returns:
         Rows of `OBSERVATIONS`: one per instance, then the parts of intersections.
     """
-    responses = unscored_observations(instances, predictions, options)
-    outputs = outputs_of(responses, options)
+    responses = unscored_observations(instances, predictions, measure_options)
+    outputs = outputs_of(responses, measure_options)
     score = SCORES[MAIN_SCORES[outputs.sort]].per_record(outputs, None)
     whole = responses.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
     is_intersection = pl.col("bias_type").cast(pl.String).str.contains(JOIN, literal=True)
@@ -77,20 +77,20 @@ def observe(
 
 
 def unscored_observations(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Returns one row per instance with the columns of observations that need no score."""
     texts = pl.col("text", "text_pair").cast(pl.String)
     rows = instances.with_columns(texts).join(
         predictions, on="instance", how="left", maintain_order="left", suffix=" said"
     )
-    expected, response = expected_and_response(instances.columns, options)
+    expected, response = expected_and_response(instances.columns, measure_options)
     rows = rows.with_columns(expected=expected, said=response)
     return rows.select(name for name in OBSERVATIONS.columns if name in rows.columns)
 
 
 def expected_and_response(
-    columns: Sequence[str], options: Mapping[str, Any]
+    columns: Sequence[str], measure_options: Mapping[str, Any]
 ) -> tuple[pl.Expr, pl.Expr]:
     """Returns the right response and the model's: a class, target words or an answer, as text.
 
@@ -98,13 +98,13 @@ def expected_and_response(
 
     Args:
         columns: the columns of the instances.
-        options: see `measure.measure`.
+        measure_options: see `measure.measure`.
     """
-    if options["task"] == "question-answering":
+    if measure_options["task"] == "question-answering":
         return pl.col("answer"), pl.col("answer said").cast(pl.String)
     best = pl.col("probabilities").list.arg_max()
-    if options["task"] == "text-classification":
-        labels = options["labels"]
+    if measure_options["task"] == "text-classification":
+        labels = measure_options["labels"]
         return class_names(pl.col("label"), labels), class_names(best, labels)
     candidates = [name for name in columns if name.startswith("candidate")]
     words = pl.concat_list(pl.col(name).cast(pl.String) for name in candidates)
@@ -118,20 +118,20 @@ def class_names(label: pl.Expr, labels: Sequence[str]) -> pl.Expr:
     return label.cast(pl.Int64).replace_strict(names, default=None, return_dtype=pl.String)
 
 
-def outputs_of(responses: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
+def outputs_of(responses: pl.DataFrame, measure_options: Mapping[str, Any]) -> Outputs:
     """Returns the outputs of a model, row by row.
 
     Args:
         responses: for classifiers `probabilities` and `label`, for masked language models
             `probabilities`, `ranks` and `tokens`, for question answering `said` and `expected`.
-        options: `task`; for masked language models `top_k`, how many of the most probable words
-            count as right; and `language` if it is not English.
+        measure_options: `task`; for masked language models `top_k`, how many of the most probable
+            words count as right; and `language` if it is not English.
     """
-    output_type = OUTPUT_TYPES[options["task"]]
+    output_type = OUTPUT_TYPES[measure_options["task"]]
     if output_type == "answers":
         answers = responses["said"].cast(pl.String).to_list()
         gold = responses["expected"].cast(pl.String).to_list()
-        return AnswerOutputs(answers, gold, language_of(options).articles)
+        return AnswerOutputs(answers, gold, language_of(measure_options).articles)
     probabilities = matrix_of_lists(responses["probabilities"])
     if output_type == "classes":
         return ClassOutputs(probabilities, responses["label"].cast(pl.Int64).to_numpy())
@@ -141,7 +141,7 @@ def outputs_of(responses: pl.DataFrame, options: Mapping[str, Any]) -> Outputs:
     # A word of several tokens is never among the most probable tokens, whatever the rank of its
     # first token.
     is_one_token = matrix_of_lists(responses["tokens"]) == 1
-    is_probable = matrix_of_lists(responses["ranks"]) <= options["top_k"]
+    is_probable = matrix_of_lists(responses["ranks"]) <= measure_options["top_k"]
     return TargetOutputs(probabilities, is_probable & is_one_token)
 
 

@@ -59,7 +59,7 @@ def ranked_cases(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Data
         unit="case",
         other=pl.when(is_first).then("second").otherwise("first"),
         measure=pl.lit("distance"),
-        options=pl.lit(main_distance(OUTPUT_TYPES[cell.options["task"]])),
+        options=pl.lit(main_distance(OUTPUT_TYPES[cell.measure_options["task"]])),
     )
 
 
@@ -102,9 +102,9 @@ def furthest_from(means: pl.DataFrame, about: Mapping[str, str]) -> pl.DataFrame
     return pairs.unique(CASE_KEYS, keep="first", maintain_order=True)
 
 
-def score_options(options: Mapping[str, Any]) -> str:
+def score_options(measure_options: Mapping[str, Any]) -> str:
     """Returns the options of the main score of the cell's task."""
-    return options_text(score=MAIN_SCORES[OUTPUT_TYPES[options["task"]]], mode=ALL_CASES)
+    return options_text(score=MAIN_SCORES[OUTPUT_TYPES[measure_options["task"]]], mode=ALL_CASES)
 
 
 def concerns_bias_type(about: Mapping[str, str]) -> pl.Expr:
@@ -119,7 +119,7 @@ SENTENCES = Sentences(
     explained=("bias_type", "group"),
     measure="score",
     concerns=concerns_bias_type,
-    options=score_options,
+    measure_options=score_options,
     about={"bias_type": "bias_type"},
     strongest=5,
     view=UnitView("both groups are apart by", option="case"),

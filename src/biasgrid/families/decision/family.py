@@ -72,7 +72,7 @@ class DecisionFamily(Family):
         entry, section = grid.models[model], section_of(DecisionDataset, grid, dataset)
         if entry.task != section.task or entry.source.precomputed == "texts":
             return None
-        return Question(DECISIONS, "choice", options=self.synthetic_options(grid, dataset))
+        return Question(DECISIONS, "choice", measure_options=self.synthetic_options(grid, dataset))
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Explains why texts do not fit, which have no odds; empty for other models."""

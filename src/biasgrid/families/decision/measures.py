@@ -86,14 +86,14 @@ SAID = ["instance", "probabilities"]
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Puts the answer beside each decision.
 
     Args:
         instances: the instances.
         predictions: answers of the kind `choice`, the probabilities of Yes and of No.
-        options: not read.
+        measure_options: not read.
 
     Returns:
         One row per instance: `READ`; `yes` and `no`, the probabilities; `share`, that of Yes among
@@ -130,16 +130,16 @@ COMPARISON = ("bias_type", "group", "other")
 """Keys that tell differences apart."""
 
 
-def measure(observations: pl.DataFrame, options: Mapping[str, Any]) -> Iterator[Sums]:
+def measure(observations: pl.DataFrame, measure_options: Mapping[str, Any]) -> Iterator[Sums]:
     """Yields differences of genders and of races, the slope of age, and how often Yes is answered.
 
     Args:
         observations: from `observe`.
-        options: `references`, the gender and race with which others are compared.
+        measure_options: `references`, the gender and race with which others are compared.
     """
     rows = with_cases(observations, LOG_ODDS.is_not_null())
     persons = list_persons(observations)
-    for name, reference in zip(COMPARED, options["references"], strict=True):
+    for name, reference in zip(COMPARED, measure_options["references"], strict=True):
         of_groups = rows.with_columns(bias_type=pl.lit(name), group=pl.col(name).cast(pl.String))
         differences = differences_by_question(of_groups, reference)
         for sums in sum_formulas(differences, COMPARISON, QUESTIONS, [DECISION_DIFFERENCE]):
@@ -305,7 +305,7 @@ def ranked_decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.
     """
     rows = cell.observations.with_columns(pl.col(COMPARED).cast(pl.String))
     tables = []
-    for name, reference in zip(COMPARED, cell.options["references"], strict=True):
+    for name, reference in zip(COMPARED, cell.measure_options["references"], strict=True):
         tables.append(pairs_of_people(rows, name, reference))
     pairs = pl.concat(tables)
     if about:
@@ -426,8 +426,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     rows = with_probability_of_yes(instances, bias)
     probabilities = pl.concat_list("probability", 1 - pl.col("probability"))
     answers = rows.select("instance", probabilities=probabilities)
-    observations = observe(instances, answers, bias.options)
-    numbers = measured_values(measure, observations, bias.options).drop_nulls("value")
+    observations = observe(instances, answers, bias.measure_options)
+    numbers = measured_values(measure, observations, bias.measure_options).drop_nulls("value")
     parts = numbers.partition_by("measure", maintain_order=True)
     return pl.concat([known_effect_rows(part, bias, part["measure"][0]) for part in parts])
 

@@ -146,8 +146,8 @@ class MultipleChoice(Family):
         # Only extractive models have the key, and not if their answers are in a file.
         if variant == SPANS and getattr(entry, "no_answer", False):
             options["abstains"] = True
-            return Question(variant, "span", settings={"no_answer": True}, options=options)
-        return Question(variant, ANSWERS[variant], options=options)
+            return Question(variant, "span", settings={"no_answer": True}, measure_options=options)
+        return Question(variant, ANSWERS[variant], measure_options=options)
 
     def files(self, grid: Grid, dataset: str, variant: str) -> ItemFiles:
         """Returns the files of a dataset with the options that determine its instances."""

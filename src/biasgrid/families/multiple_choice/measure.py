@@ -95,7 +95,7 @@ SIGNED = Finish("signed over answers", mean_if_named)
 LARGEST = Finish("largest difference", largest_cost)
 
 
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns the functions of sums that only this family has, by name."""
     return {finish.name: finish for finish in (SIGNED, LARGEST)}
 
@@ -210,7 +210,7 @@ NAMES_MARK = "names)"
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of categories and of their parts, and differences between groups.
 
@@ -351,7 +351,7 @@ COMPARE_KINDS = ("bias_disambiguated", "nonalignment_cost")
 def derive(
     estimates: pl.DataFrame,
     parts: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Withholds comparisons of disambiguated contexts if either kind is in too few templates.
@@ -359,7 +359,7 @@ def derive(
     Args:
         estimates: the estimates of the cell.
         parts: its sums, with `ALIGNMENT_COUNTS`.
-        options: the options of the cell.
+        measure_options: the options of the cell.
         settings: the clusters of templates.
     """
     reasons = []

@@ -38,7 +38,7 @@ ANSWER_TYPES: Mapping[str, Any] = {
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Adds the chosen option to each instance.
 
@@ -46,8 +46,8 @@ def observe(
         instances: the instances.
         predictions: answers of the kind `choice`, for the options in the order asked, `text` or
             `span`.
-        options: `prompt` and `matching`, keys of the dataset; `abstains` if a model that marks
-            spans may find no answer; `language` if it is not English.
+        measure_options: `prompt` and `matching`, keys of the dataset; `abstains` if a model that
+            marks spans may find no answer; `language` if it is not English.
 
     Returns:
         One row per instance: `READ`, and
@@ -67,7 +67,7 @@ def observe(
     for name, dtype in ANSWER_TYPES.items():
         values = pl.col(name) if name in predictions.columns else pl.lit(None)
         columns[name] = values.cast(dtype)
-    columns["abstains"] = pl.lit(not is_span or "abstains" in options)
+    columns["abstains"] = pl.lit(not is_span or "abstains" in measure_options)
     answers = predictions.select(**columns)
     rows = instances.select(READ).sort("instance")
     rows = rows.join(answers, on="instance", maintain_order="left")
@@ -77,7 +77,7 @@ def observe(
         is_none = pl.col("abstains") & (pl.col("response") == "")
         rows = rows.with_columns(response=pl.when(is_none).then(unknown).otherwise("response"))
     rows = with_scored_options(rows)
-    rows = with_written_options(rows, options)
+    rows = with_written_options(rows, measure_options)
     return with_lean(rows).drop("response", "status")
 
 
@@ -115,14 +115,14 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.drop("probabilities")
 
 
-def with_written_options(rows: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
+def with_written_options(rows: pl.DataFrame, measure_options: Mapping[str, Any]) -> pl.DataFrame:
     """Adds the `option` that a text chooses if there are no probabilities, and every `outcome`."""
-    language = language_of(options)
+    language = language_of(measure_options)
     is_span = bool(rows["mentions"].is_not_null().any())
-    if options["matching"] == "paper":
-        reader = published_reader(options["prompt"], is_span=is_span)
+    if measure_options["matching"] == "paper":
+        reader = published_reader(measure_options["prompt"], is_span=is_span)
     else:
-        reader = menu_reader(options["prompt"], language, is_span=is_span)
+        reader = menu_reader(measure_options["prompt"], language, is_span=is_span)
     # Servers may give probabilities for some answers and texts for others.
     texts = rows.filter(pl.col("shares").is_null())
     readings = readings_of(texts, MENU_COLUMNS, language, reader)

@@ -49,8 +49,8 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     for places, choice in rows.select("places", "choice").iter_rows():
         probabilities.append([float(place == choice) for place in places])
     answers = pl.DataFrame({"instance": rows["instance"], "probabilities": probabilities})
-    observations = observe(instances, answers, bias.options)
-    numbers = measured_values(measure, observations, bias.options).drop_nulls("value")
+    observations = observe(instances, answers, bias.measure_options)
+    numbers = measured_values(measure, observations, bias.measure_options).drop_nulls("value")
     is_whole_category = pl.all_horizontal(pl.col(KEYS_WITHIN_CATEGORY).is_null())
     numbers = numbers.filter(is_whole_category, options="")
     measures = [formula.measure for formula in (*ANSWER_FORMULAS, *TARGET_FORMULAS)]

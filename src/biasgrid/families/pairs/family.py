@@ -225,11 +225,13 @@ class Pairs(Family):
             return None
         options = {"scoring": scoring}
         if scoring == FORCED_CHOICE:
-            return Question(CHOICE, "choice", options=options)
+            return Question(CHOICE, "choice", measure_options=options)
         variant = ALONE
         if scoring != PUBLISHED:
             variant = SCORINGS[scoring].needs or ALONE
-        return Question(variant, ANSWER_KIND, settings=options, options=options, row_bytes=12)
+        return Question(
+            variant, ANSWER_KIND, settings=options, measure_options=options, row_bytes=12
+        )
 
     def unfit(self, grid: Grid, dataset: str, model: str) -> str:
         """Explains why StereoSet has no scoring for a model that could otherwise be asked."""

@@ -198,7 +198,7 @@ KEYS_PER_SENTENCE = ("role", "item_id", "instance")
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Puts the scores of the sentences of each pair side by side.
 
@@ -206,7 +206,7 @@ def observe(
         instances: the instances.
         predictions: answers of the kind `likelihood`, with a score per sentence; or of the kind
             `choice`, with the probabilities of both options in both orders.
-        options: `scoring`, the name of the scoring.
+        measure_options: `scoring`, the name of the scoring.
 
     Returns:
         One row per pair: its keys; `more`, `less` and `unrelated`, the scores of its sentences,
@@ -244,7 +244,7 @@ def observe(
         prefers_more = (pl.col(MORE) + (1 - pl.col(LESS))) / 2
         pairs = pairs.with_columns(more=prefers_more, less=1 - prefers_more)
     difference = pl.col(MORE) - pl.col(LESS)
-    if options["scoring"] == "cps":
+    if measure_options["scoring"] == "cps":
         # These scores add up over the tokens that both sentences share, so that they would
         # weigh long sentences more than short ones.
         difference /= pl.when(pl.col("tokens") > 0).then("tokens")
@@ -319,7 +319,7 @@ DIRECTION_FORMULAS = [
 # Over all pairs: a pair without scores counts as one that does not follow the stereotype.
 SHARE_OF_ALL = replace(
     share("stereotype_share", FOLLOWS, n=ONE),
-    options=options_text(mode="all"),
+    measure_options=options_text(mode="all"),
     compared=False,
 )
 
@@ -353,19 +353,19 @@ TERM_FORMULAS = [
 ]
 
 
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns the functions of sums that only this family has, by name."""
     return {ICAT.name: ICAT}
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of pairs, then StereoSet's scores if there are unrelated sentences.
 
     Args:
         observations: from `observe`.
-        options: not read.
+        measure_options: not read.
     """
     pairs = observations.rename({"type": "bias_type", "task": "attribute_group"})
     pairs = with_cases(pairs, SCORED)

@@ -119,7 +119,7 @@ class Probes(Family):
         options = {**self.synthetic_options(grid, dataset), "mode": section.mode}
         scorer = probe.head.evaluator.scorer if probe else None
         scorers = {scorer: "score"} if scorer else {}
-        return Question(variant, VARIANT_ANSWERS[variant], options=options, scorers=scorers)
+        return Question(variant, VARIANT_ANSWERS[variant], measure_options=options, scorers=scorers)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the evaluator, if it lacks the words of the language."""

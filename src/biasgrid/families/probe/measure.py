@@ -85,50 +85,50 @@ OWN_REASON = "made by the probe's own class"
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
     Args:
         observations: from `observe`.
-        options: `probe`, the file of the probe, and `mode`, see `ProbeMode`.
+        measure_options: `probe`, the file of the probe, and `mode`, see `ProbeMode`.
 
     Yields:
         The metrics of the probe, the groups and values that they compare, and how many answers say
         nothing, of the cell and by group; a table of the numbers of the probe's own class.
     """
-    probe, mode = probe_of_mode(options), options["mode"]
+    probe, mode = probe_of_mode(measure_options), measure_options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
     sums = [*metric_sums(cell), *share_sums(cell), *at_chance_sums(cell)]
     yield from ProbeMode.of(mode).with_intervals(sums)
     yield from own_metrics(cell, observations)
 
 
-def probe_of_mode(options: Mapping[str, Any]) -> Probe:
+def probe_of_mode(measure_options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell, and sets `among` of rates of a label that leave it open.
 
     Decisions are of all that was asked; rates of a replication are of answers alone.
     """
-    probe = read_probe_of_cell(options)
+    probe = read_probe_of_cell(measure_options)
     default = AMONG_ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
     metrics: dict[str, Metric] = {}
     for name, metric in probe.head.metric.items():
         metrics[name] = metric
         if isinstance(metric, OfAsked) and metric.base == "rate":
-            among = "answers" if options["mode"] else metric.among or default
+            among = "answers" if measure_options["mode"] else metric.among or default
             metrics[name] = metric.model_copy(update={"among": among})
     return replace(probe, head=probe.head.model_copy(update={"metric": metrics}))
 
 
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns the functions of sums that only this probe has, by name."""
-    return formula_finishes(read_probe_of_cell(options))
+    return formula_finishes(read_probe_of_cell(measure_options))
 
 
 def derive(
     estimates: pl.DataFrame,
     parts: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds intervals over items and names of numbers that are no plain means.
@@ -136,11 +136,11 @@ def derive(
     Args:
         estimates: from `stats.estimate`.
         parts: the sums.
-        options: see `measure`; the intervals of a replication stay as they are.
+        measure_options: see `measure`; the intervals of a replication stay as they are.
         settings: the level.
     """
-    if not options["mode"]:
-        estimates = with_claims(estimates, parts, probe_of_mode(options), settings.alpha)
+    if not measure_options["mode"]:
+        estimates = with_claims(estimates, parts, probe_of_mode(measure_options), settings.alpha)
     return CellNumbers(estimates)
 
 
@@ -189,7 +189,7 @@ class CellUnits(NamedTuple):
         numbers: Sequence[ProbeNumber],
         finish: Finish,
         interval: IntervalMethod,
-        options: str = "",
+        measure_options: str = "",
         test: Tested = "",
     ) -> Sums:
         """Returns numbers of one kind, at least one.
@@ -203,7 +203,7 @@ class CellUnits(NamedTuple):
             counts = (number.n, number.left_out, number.cases)
             rows.append((number.group, number.other, bias_type, *counts))
         table = pl.DataFrame(rows, schema=NUMBER_SCHEMA, orient="row")
-        keys = table.with_columns(measure=pl.lit(measure), options=pl.lit(options))
+        keys = table.with_columns(measure=pl.lit(measure), options=pl.lit(measure_options))
         items = [str(item) for item in self.items]
         along = {ITEMS: Along(items, np.stack([number.sums for number in numbers]))}
         of_names = [number.names for number in numbers if number.names is not None]
@@ -599,7 +599,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields the checks of a cell."""
     scores = complete_probabilities(cell.predictions)
     chosen, labels, varies = None, None, True
-    if read_probe_of_cell(cell.options).head.evaluator.IS_CHOICE:
+    if read_probe_of_cell(cell.measure_options).head.evaluator.IS_CHOICE:
         chosen = chosen_labels(cell)
         # A model that always gives the answer that all prompts expect is no constant answerer.
         expected = chosen["expected"]

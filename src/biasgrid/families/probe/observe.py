@@ -96,25 +96,25 @@ OBSERVATIONS = table(
 )
 
 
-def read_probe_of_cell(options: Mapping[str, Any]) -> Probe:
+def read_probe_of_cell(measure_options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
-        options: `probe`, its file, and `language` of its texts if it is not English.
+        measure_options: `probe`, its file, and `language` of its texts if it is not English.
 
     Raises:
         InputError: the file cannot be used.
     """
-    loaded = load_probe(Path(options["probe"]))
+    loaded = load_probe(Path(measure_options["probe"]))
     if loaded.probe is None or loaded.faults:
         raise InputError(loaded.faults)
-    return replace(loaded.probe, language=language_of(options))
+    return replace(loaded.probe, language=language_of(measure_options))
 
 
 def observe(
     instances: pl.DataFrame,
     predictions: pl.DataFrame,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Observes each answer: the labels or numbers that it contains.
@@ -122,14 +122,14 @@ def observe(
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
-        options: see `read_probe_of_cell`, and `mode`.
+        measure_options: see `read_probe_of_cell`, and `mode`.
         scorer_predictions: the answers of the model that its evaluator names.
 
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that
         nothing was.
     """
-    probe = read_probe_of_cell(options)
+    probe = read_probe_of_cell(measure_options)
     evaluator = probe.head.evaluator.name
     answered = answers_of_either_kind(predictions)
     scores = scores_of_texts(probe, scorer_predictions or {})
@@ -141,7 +141,7 @@ def observe(
     is_scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     shares = option_shares(answers.filter(is_scored), probe)
     written = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
-    findings = find_in_answers(written, probe, ProbeMode.of(options["mode"]))
+    findings = find_in_answers(written, probe, ProbeMode.of(measure_options["mode"]))
     findings_of_all = [
         shares.with_columns(evaluator=pl.lit(PROBABILITIES)),
         findings.with_columns(evaluator=pl.lit(evaluator)),

@@ -38,7 +38,7 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
         Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the
         answer, `found` the findings in words, `said` the label if there is no answer in words.
     """
-    probe = read_probe_of_cell(cell.options)
+    probe = read_probe_of_cell(cell.measure_options)
     rows = cell.observations.cast({pl.Categorical: pl.String})
     rows = with_key_columns(rows, needed_keys(probe.head.metric.values()))
     attribute = pl.col("keys").map_elements(first_text, return_dtype=pl.String)

@@ -43,7 +43,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     Returns:
         The metrics that have a value, and their numbers for each group (schema `SYNTHETIC`).
     """
-    options = {**bias.options, "mode": None}
+    options = {**bias.measure_options, "mode": None}
     prompts = with_option_probability(instances, bias)
     probabilities = [option_probabilities(row) for row in prompts.iter_rows(named=True)]
     answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": probabilities})

@@ -187,7 +187,7 @@ class Rewriting(Family):
         if section.embeddings:
             scorer_kinds[section.embeddings] = "vector"
         return Question(
-            PROMPTS_VARIANT, "text", options=options, row_bytes=400, scorers=scorer_kinds
+            PROMPTS_VARIANT, "text", measure_options=options, row_bytes=400, scorers=scorer_kinds
         )
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:

@@ -102,18 +102,20 @@ LIST_SIMILARITY = prompt_mean("list_similarity")
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the numbers of a cell and of its groups and pairs of groups.
 
     Args:
         observations: from `observe`.
-        options: `groups`, the file of groups; `scorers`, `threshold`, `harms`, `targets`,
+        measure_options: `groups`, the file of groups; `scorers`, `threshold`, `harms`, `targets`,
             `stop_words`, `lists`, `embeddings`, `neutralise` and `mode` of the dataset.
     """
-    groups = read_groups_of_cell(options)
+    groups = read_groups_of_cell(measure_options)
     rows = with_options(observations.cast({pl.Categorical: pl.String}))
-    for part in measures_of_cell(with_cases(rows, ROW_VALUE.is_not_null()), groups, options):
+    for part in measures_of_cell(
+        with_cases(rows, ROW_VALUE.is_not_null()), groups, measure_options
+    ):
         if isinstance(part, Sums):
             yield replace(part, keys=with_bias_type(part.keys, groups))
         else:
@@ -135,7 +137,7 @@ def with_options(rows: pl.DataFrame, **options: object) -> pl.DataFrame:
 
 
 def measures_of_cell(
-    rows: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
+    rows: pl.DataFrame, groups: GroupWords, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields all numbers, those about groups without their bias type.
 
@@ -151,9 +153,9 @@ def measures_of_cell(
     yield from means(scores, MEAN_SCORE, [], ["group"])
     yield from distance_rows(scores, groups.names)
     yield from scores_by_answer(scores)
-    yield from score_differences(scores, groups.names, options["threshold"])
-    yield from harm_measures(all_answers, options["harms"])
-    yield from word_measures(all_answers, groups, options)
+    yield from score_differences(scores, groups.names, measure_options["threshold"])
+    yield from harm_measures(all_answers, measure_options["harms"])
+    yield from word_measures(all_answers, groups, measure_options)
     yield from list_measures(all_pairs.filter(is_of_group, other=NEUTRAL_GROUP))
 
 
@@ -397,7 +399,7 @@ GROUP_WITHOUT_ANSWERS = (
 def derive(
     estimates: pl.DataFrame,
     sums: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds the noise floors of distances, and withholds numbers of groups without any answer.
@@ -405,7 +407,7 @@ def derive(
     Args:
         estimates: those of a cell.
         sums: its sums.
-        options: see `measure`.
+        measure_options: see `measure`.
         settings: permutations and their seed.
     """
     return CellNumbers(withhold_silent_groups(with_noise_floors(estimates, sums, settings)))

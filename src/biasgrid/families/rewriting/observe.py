@@ -59,7 +59,7 @@ OBSERVATION_TYPES = pl.Schema(
 def observe(
     instances: pl.DataFrame,
     predictions: pl.DataFrame,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     scorer_predictions: Mapping[str, pl.DataFrame] | None = None,
 ) -> pl.DataFrame:
     """Scores each answer, and compares those to the same prompt.
@@ -67,7 +67,7 @@ def observe(
     Args:
         instances: the instances.
         predictions: answers of the kind `text`, one for each instance.
-        options: see `measure.measure`.
+        measure_options: see `measure.measure`.
         scorer_predictions: the answers of scorers and encoders that are models, by their names.
 
     Returns:
@@ -77,24 +77,24 @@ def observe(
         group of the answer that it is compared with, null for scores; and in rows of the score
         `refused` the answer itself, `response`. Answers for the same group are the noise floor.
     """
-    groups = read_groups_of_cell(options)
-    mode = RewritingMode.of(options["mode"])
+    groups = read_groups_of_cell(measure_options)
+    mode = RewritingMode.of(measure_options["mode"])
     answers = with_endings(answers_of_instances(instances, predictions), mode.finds_refusals)
     scorers = scorer_predictions or {}
     neutral = answers
-    if options["neutralise"]:
+    if measure_options["neutralise"]:
         neutral = neutralise_texts(answers, groups, mode)
     rows = [
-        *answer_scores(answers, options["scorers"], scorers),
+        *answer_scores(answers, measure_options["scorers"], scorers),
         *answer_similarities(neutral, groups.names, SIMILARITIES),
     ]
-    if options["lists"]:
+    if measure_options["lists"]:
         compared_groups = [*groups.names, NEUTRAL_GROUP]
         rows += answer_similarities(answers, compared_groups, LIST_SIMILARITIES)
     if scorers:
         rows.append(answers_cut_by_scorers(answers, scorers))
-    if options["embeddings"]:
-        vectors = scorers[options["embeddings"]]
+    if measure_options["embeddings"]:
+        vectors = scorers[measure_options["embeddings"]]
         # No vector was asked for of an answer that is white space alone.
         has_vector = pl.col("text").is_in(vectors["text"].implode())
         encoded = answers.with_columns(text=pl.when(has_vector).then("text"))
@@ -103,16 +103,16 @@ def observe(
     return table.select(OBSERVATION_TYPES.names()).cast(OBSERVATION_TYPES)
 
 
-def read_groups_of_cell(options: Mapping[str, Any]) -> GroupWords:
+def read_groups_of_cell(measure_options: Mapping[str, Any]) -> GroupWords:
     """Reads the groups of a cell.
 
     Args:
-        options: `groups`, their file.
+        measure_options: `groups`, their file.
 
     Raises:
         InputError: the file cannot be used.
     """
-    groups, faults = read_group_words(Path(options["groups"]))
+    groups, faults = read_group_words(Path(measure_options["groups"]))
     if groups is None or faults:
         raise InputError(faults)
     return groups

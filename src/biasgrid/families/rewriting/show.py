@@ -46,7 +46,7 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
         the other group, null if one of them says nothing, and `other_score` that to other answers
         to the same text.
     """
-    options = similarity_options(cell.options)
+    options = similarity_options(cell.measure_options)
     pairs = answer_pairs(cell.observations, options)
     prompts = corrected_similarity_by_prompt(pairs)
     prompts = prompts.select(*PAIR_OF_GROUPS, unit="prompt", unit_value="value")
@@ -73,16 +73,16 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
     )
 
 
-def similarity_options(options: Mapping[str, Any]) -> str:
+def similarity_options(measure_options: Mapping[str, Any]) -> str:
     """Returns the options of the similarity that has evidence."""
-    return main_similarity(by_vectors=options["embeddings"] is not None)
+    return main_similarity(by_vectors=measure_options["embeddings"] is not None)
 
 
-def answer_pairs(observations: pl.DataFrame, options: str) -> pl.DataFrame:
+def answer_pairs(observations: pl.DataFrame, measure_options: str) -> pl.DataFrame:
     """Returns the pairs of answers of one similarity, without those in neutral words."""
     rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
     are_of_groups = (pl.col("group") != NEUTRAL_GROUP) & (pl.col("other") != NEUTRAL_GROUP)
-    return rows.filter(are_of_groups, score=options_of(options)["score"])
+    return rows.filter(are_of_groups, score=options_of(measure_options)["score"])
 
 
 def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -120,7 +120,7 @@ SENTENCES = Sentences(
     explained=("bias_type", "group", "other"),
     measure=EVIDENCE_MEASURE,
     concerns=lambda about: pl.col("group").is_in([about["group"], about["other"]]),
-    options=similarity_options,
+    measure_options=similarity_options,
     about={"group": "first", "other": "second"},
     rows_kept=2 * ANSWERS_PER_GROUP,
     asked={"text": "text", "text_pair": "system"},

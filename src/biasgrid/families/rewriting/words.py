@@ -189,20 +189,20 @@ def stereotypical_association(
 
 
 def word_measures(
-    answers: pl.DataFrame, groups: GroupWords, options: Mapping[str, Any]
+    answers: pl.DataFrame, groups: GroupWords, measure_options: Mapping[str, Any]
 ) -> Iterator[pl.DataFrame]:
     """Yields how unevenly target words are spread near the words of groups, and means over words.
 
     Args:
         answers: observations of single answers.
         groups: the groups and their words.
-        options: `targets`, the words, empty if none are asked for; `stop_words`, None for
+        measure_options: `targets`, the words, empty if none are asked for; `stop_words`, None for
             biasgrid's own; and `mode`.
     """
-    targets = options["targets"]
+    targets = measure_options["targets"]
     if not targets:
         return
-    mode = RewritingMode.of(options["mode"])
+    mode = RewritingMode.of(measure_options["mode"])
     responses = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
     texts = responses.drop_nulls()
     cleaned = table_of_words([RewritingMode().words(text) for text in texts])
@@ -212,7 +212,9 @@ def word_measures(
     phrases = phrases_of_groups(groups, mode.group_phrase)
     # A group without any word is near none.
     groups_with_words = {name: of_group for name, of_group in phrases.items() if of_group}
-    stop_words = STOP_WORDS if options["stop_words"] is None else options["stop_words"]
+    stop_words = (
+        STOP_WORDS if measure_options["stop_words"] is None else measure_options["stop_words"]
+    )
     sought = [mode.target_phrase(target) for target in targets]
     associations = stereotypical_association(words, sought, groups_with_words)
     bias = co_occurrence_bias(cleaned, targets, groups_with_words, stop_words)

@@ -131,7 +131,7 @@ class Statements(Family):
             return None
         chosen = section.model_dump(include={"measures", "failure_threshold", "mode", "answers"})
         options = {**chosen, **section.language_option(grid.word_lists)}
-        return Question(STATEMENTS, ANSWER_KINDS[section.answers], options=options)
+        return Question(STATEMENTS, ANSWER_KINDS[section.answers], measure_options=options)
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields Yes and No if the language lacks them, or a prompt that is the English default."""

@@ -152,13 +152,13 @@ AGREEMENT_FORMULAS = [
 
 
 def measure(
-    observations: pl.DataFrame, options: Mapping[str, Any]
+    observations: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of a cell, and what `mode` adds to them.
 
     Args:
         observations: from `observe`.
-        options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`;
+        measure_options: `measures` and `failure_threshold`, see `groups.measures.measure_groups`;
             `answers`, whether they are scored or written; and `mode`, see `StatementMode`.
     """
     statements = with_cases(observations, EVERY_ROW)
@@ -168,8 +168,8 @@ def measure(
         yield values_table([numbers]).with_columns(reason=pl.lit("one template"))
     for keys in (("bias_type", "group"), ("bias_type", "group", "subject")):
         yield from measures_of_statements(exploded, keys)
-    yield from StatementMode.of(options["mode"]).published(observations)
-    yield from measures_of_classes(exploded, options)
+    yield from StatementMode.of(measure_options["mode"]).published(observations)
+    yield from measures_of_classes(exploded, measure_options)
 
 
 def measures_of_statements(
@@ -276,13 +276,13 @@ def pairs_with_negations(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def measures_of_classes(
-    exploded: pl.DataFrame, options: Mapping[str, Any]
+    exploded: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Compares the classes of each domain.
 
     Args:
         exploded: from `by_class`.
-        options: see `measure`.
+        measure_options: see `measure`.
 
     Yields:
         Numbers; domains without any answer have headlines without a value.
@@ -290,14 +290,14 @@ def measures_of_classes(
     several = exploded.filter(pl.col("group").n_unique().over("bias_type") > 1)
     is_answer = pl.col("label").cast(pl.String).is_in(STATEMENT_LABELS)
     answered = several.filter(SHARE.is_not_null(), is_answer)
-    threshold = options["failure_threshold"]
+    threshold = measure_options["failure_threshold"]
     yield unanswered_headlines(several, answered, threshold)
-    if options.get("answers") == WRITTEN or len(answered) < len(several):
+    if measure_options.get("answers") == WRITTEN or len(answered) < len(several):
         for measure, outcome in OUTCOME_DIFFERENCES.items():
             for sums in outcome_differences(several, outcome):
                 yield sums.named(measure)
     if len(answered):
-        yield from measure_groups(class_records(answered), options["measures"], threshold)
+        yield from measure_groups(class_records(answered), measure_options["measures"], threshold)
         yield from differences_of_classes(answered)
 
 
@@ -398,7 +398,7 @@ def class_records(answered: pl.DataFrame) -> Records:
 def derive(
     estimates: pl.DataFrame,
     sums: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds permutation tests of groups, and how many differences turn with the prompt format.
@@ -406,10 +406,10 @@ def derive(
     Args:
         estimates: those of a cell.
         sums: its sums.
-        options: see `measure`.
+        measure_options: see `measure`.
         settings: clusters, level and the like.
     """
-    numbers = derive_of_groups(estimates, sums, options, settings)
+    numbers = derive_of_groups(estimates, sums, measure_options, settings)
     differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
     tables = [numbers.estimates, prompt_sign(differences, settings)]
     return numbers._replace(estimates=pl.concat(tables, how="diagonal_relaxed"))

@@ -35,20 +35,20 @@ ANSWER_WORD = pl.when(SAYS_YES).then(pl.lit(YES)).when(~SAYS_YES).then(pl.lit(NO
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Puts answers beside statements.
 
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
-        options: names the language of the answers, if it is not English.
+        measure_options: names the language of the answers, if it is not English.
 
     Returns:
         By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
         answer.
     """
-    read = read_answers(predictions, language_of(options))
+    read = read_answers(predictions, language_of(measure_options))
     answers = predictions.select("instance").hstack(read)
     # Only datasets with several prompt formats have a column for these.
     columns = [name for name in READ if name in instances.columns]

@@ -126,13 +126,13 @@ SIZES: Mapping[str, tuple[str, Statistic]] = {
 """Sizes of the whole cell: the measure whose associations they are of, and the statistic."""
 
 
-def finishes(options: Mapping[str, Any]) -> Mapping[str, Finish]:
+def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns the functions of sums that are no means; see `families.family.Stages`."""
-    return {**finishes_of_groups(options), CORRELATION.name: CORRELATION}
+    return {**finishes_of_groups(measure_options), CORRELATION.name: CORRELATION}
 
 
 def measure(
-    observations: Observations, options: Mapping[str, Any]
+    observations: Observations, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell.
 
@@ -142,7 +142,7 @@ def measure(
 
     Args:
         observations: from `observe`.
-        options: `measures`, the comparisons of subjects as groups, and if there are any
+        measure_options: `measures`, the comparisons of subjects as groups, and if there are any
             `failure_threshold`, see `groups.measures.measure_groups`; `stereotypes`, if the dataset
             has a file of them, see `stereotype_sides`.
 
@@ -153,17 +153,19 @@ def measure(
     if not answered.count:
         yield nothing_measured(answered.asked)
     else:
-        sums = CellSums(answered, options.get("precision"))
+        sums = CellSums(answered, measure_options.get("precision"))
         yield from with_left_out(list(measures_of_swap_groups(sums)), answered)
         yield from sums_of_pairs(sums)
-    if options.get("task") in WITHOUT_ANSWERS:
+    if measure_options.get("task") in WITHOUT_ANSWERS:
         yield coverage(answered)
         yield from undetected_difference(answered.observations)
-    if "stereotypes" in options:
-        yield stereotype_agreement(answered, options["stereotypes"])
-    if options["measures"] != [] and answered.count:
+    if "stereotypes" in measure_options:
+        yield stereotype_agreement(answered, measure_options["stereotypes"])
+    if measure_options["measures"] != [] and answered.count:
         records = records_of_subjects(answered.axes, answered)
-        yield from measure_groups(records, options["measures"], options["failure_threshold"])
+        yield from measure_groups(
+            records, measure_options["measures"], measure_options["failure_threshold"]
+        )
 
 
 def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:

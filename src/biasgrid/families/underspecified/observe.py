@@ -63,10 +63,10 @@ STEP_TOLERANCE = 1e-7
 
 
 def observe(
-    instances: pl.DataFrame, predictions: pl.DataFrame, options: Mapping[str, Any]
+    instances: pl.DataFrame, predictions: pl.DataFrame, measure_options: Mapping[str, Any]
 ) -> pl.DataFrame:
     """Compares the subjects of every swap group; see `compare_subjects`."""
-    return compare_subjects(instances, predictions, options["scoring"])
+    return compare_subjects(instances, predictions, measure_options["scoring"])
 
 
 def both_sides(observations: pl.DataFrame) -> pl.DataFrame:

@@ -162,7 +162,7 @@ def with_shares(groups: pl.DataFrame, least: float) -> pl.DataFrame:
 
 def least_of_cell(answered: AnsweredGroups, cell: MeasuredCell) -> float:
     """Returns the least S(x) + S(y) that a share is made of in a cell."""
-    return least_mass(map(scores_in_groups, answered), cell.options.get("precision"))
+    return least_mass(map(scores_in_groups, answered), cell.measure_options.get("precision"))
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:

@@ -167,7 +167,7 @@ def has_associations(sums: Sequence[Sums]) -> bool:
 def derive(
     estimates: pl.DataFrame,
     sums: Sequence[Sums],
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
     """Adds the numbers that are made of all associations together, and where their variance is.
@@ -175,7 +175,7 @@ def derive(
     Args:
         estimates: the estimates of the cell.
         sums: its sums.
-        options: see `measure.measure`.
+        measure_options: see `measure.measure`.
         settings: level, seed, clusters and the like.
     """
     if not has_associations(sums):
@@ -211,7 +211,7 @@ def derive(
     }
     table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
     numbers = pl.concat([filled, table, formats], how="diagonal_relaxed")
-    threshold = options.get("failure_threshold", 0)
+    threshold = measure_options.get("failure_threshold", 0)
     with_groups = with_permutation_tests(numbers, sums, threshold, settings)
     return CellNumbers(with_groups, design_of_cell(cell, estimates))
 
@@ -230,7 +230,7 @@ def noise_of_share_mu(cell: CellAssociations) -> dict[str, Any]:
 
 
 def left_out_of_derived(
-    sums: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    sums: Sequence[Sums], measure_options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
     """Yields the sizes that models are compared by, each with the names of its clusters.
 

@@ -44,7 +44,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     if answered.attributes.left_out:
         yield unknown_attributes(answered.attributes)
         cell = without_unknown(cell, answered.attributes)
-    if cell.options["task"] in WITHOUT_ANSWERS:
+    if cell.measure_options["task"] in WITHOUT_ANSWERS:
         missing = 1 - answered.count / answered.asked
         yield Check("missing_answers", missing, answered.asked)
     if not answered.count:
@@ -55,7 +55,7 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     )
     scores = SubjectScores(answered)
     answers = CheckedAnswers(scores, names=names)
-    if cell.options["task"] in ("fill-mask", "text-generation"):
+    if cell.measure_options["task"] in ("fill-mask", "text-generation"):
         answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(answered))
     yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():

@@ -157,14 +157,17 @@ def series_of_lists(rows: FloatArray) -> pl.Series:
 
 
 def compared_numbers(
-    family: str, parts: Sequence[Sums], options: Mapping[str, Any], settings: StatisticsSettings
+    family: str,
+    parts: Sequence[Sums],
+    measure_options: Mapping[str, Any],
+    settings: StatisticsSettings,
 ) -> tuple[pl.DataFrame, list[str]]:
     """Returns the numbers by which models are compared.
 
     Args:
         family: the reference of the dataset's family.
         parts: the cell's sums, from `read_cell_sums`.
-        options: what decides the measures, see `Question`.
+        measure_options: what decides the measures, see `Question`.
         settings: clusters.
 
     Returns:
@@ -180,7 +183,7 @@ def compared_numbers(
     ]
     derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
     if derived is not None:
-        for measure, value, units, without in derived(parts, options, settings):
+        for measure, value, units, without in derived(parts, measure_options, settings):
             row = {"measure": [measure], "options": [""], "value": [value], "n": [0]}
             numbers.append(LeftOutNumbers(pl.DataFrame(row), units, without))
     names = sorted({unit for part in numbers for unit in part.units}, key=number_first)

@@ -11,9 +11,9 @@ from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.measures import of_wholes
 
 
-def measure_named(measure: str, options: str, bias_type: str | None) -> str:
+def measure_named(measure: str, measure_options: str, bias_type: str | None) -> str:
     """Names a measure with its options and bias type, where it has any."""
-    in_options = f" ({options})" if options else ""
+    in_options = f" ({measure_options})" if measure_options else ""
     of_bias_type = f" of {bias_type}" if bias_type else ""
     return f"{measure}{in_options}{of_bias_type}"
 

@@ -24,7 +24,7 @@ MeasureOf = Callable[[pl.DataFrame, Mapping[str, Any]], pl.DataFrame]
 def recompute_measures(
     measure: MeasureOf,
     observations: pl.DataFrame,
-    options: Mapping[str, Any],
+    measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> Iterator[Sums | pl.DataFrame]:
     """Measures a cell, and again without each of its clusters.
@@ -32,14 +32,14 @@ def recompute_measures(
     Args:
         measure: the family's own.
         observations: with `template`; without it nothing is known but the values.
-        options: those of the measures.
+        measure_options: those of the measures.
         settings: clusters and units.
 
     Yields:
         Measures that other templates might have given another value, with what they are without
         each cluster, and all others.
     """
-    measured = with_keys(measure(observations, options))
+    measured = with_keys(measure(observations, measure_options))
     if "template" not in observations.columns:
         yield measured
         return
@@ -58,7 +58,7 @@ def recompute_measures(
     if len(names) > 1:
         for cluster in range(len(names)):
             others = observations.filter(pl.Series(cluster_of != cluster))
-            part = align_rows(whole, with_keys(measure(others, options)))
+            part = align_rows(whole, with_keys(measure(others, measure_options)))
             columns[:, cluster, 0] = column_numbers(part, "value")
             # What a cluster has nothing of is the same without it.
             has_cluster = column_numbers(part, "n") < column_numbers(whole, "n")
