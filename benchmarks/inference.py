@@ -35,7 +35,7 @@ from transformers import (
 from biasgrid.config import parse_config, read_config
 from biasgrid.families.underspecified.ask import expand
 from biasgrid.families.underspecified.read import read
-from biasgrid.inference.engine.autotune import find_tuning
+from biasgrid.inference.engine.autotune import time_kernels
 from biasgrid.inference.engine.back_end import PromptPart
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.one_dnn import use_one_dnn
@@ -81,7 +81,7 @@ def engine_of(
 
 
 def take_faster_products(model: Any, precision: str) -> None:
-    if precision == "float32" and find_tuning(model, precision)["products"] == "oneDNN":
+    if precision == "float32" and time_kernels(model, precision)["products"] == "oneDNN":
         use_one_dnn(model)
 
 

@@ -41,13 +41,13 @@ def expand_dataset(folder: Path, times: int) -> None:
 
 def predict_one_of(folder: Path, shards: int) -> None:
     """Answers the last of so many shards at random, as rule predict does."""
-    from biasgrid.inference.checkpoints.fetch import record_of_keys
+    from biasgrid.inference.checkpoints.fetch import make_keys_record
     from biasgrid.inference.engine.settings import InferenceSettings
     from biasgrid.inference.models.predict import ShardFiles, predict_shard
     from biasgrid.inference.models.registry import BACK_ENDS
 
     record = folder / "model.json"
-    record.write_text(json.dumps(record_of_keys({"random": {"seed": 1}})))
+    record.write_text(json.dumps(make_keys_record({"random": {"seed": 1}})))
     out = folder / f"of-{shards}"
     out.mkdir()
     files = ShardFiles(

@@ -15,7 +15,7 @@ from biasgrid.base.faults import InputError
 from biasgrid.base.references import load_reference
 from biasgrid.cli.app import app
 from biasgrid.config import Config, parse_config, registry
-from biasgrid.inference.checkpoints.fetch import record_of_source
+from biasgrid.inference.checkpoints.fetch import make_source_record
 from biasgrid.inference.engine.back_end import PromptPart
 
 BUILT_IN = next(iter(registry.BUILT_IN.families))
@@ -95,7 +95,7 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     assert config.cells() == [("parrot", "greetings")]
     asked = pl.DataFrame({"instance": [4, 5], "key": [7, 8]})
     back_end = load_reference(config.back_end_of("parrot").path)
-    opened = back_end.open(record_of_source(config.source_of_model("parrot")), None, asked)
+    opened = back_end.open(make_source_record(config.source_of_model("parrot")), None, asked)
     (answers,) = opened.answer([PromptPart.of(asked)])
     assert answers.select("instance", "response").rows() == [(4, "Yes."), (5, "Yes.")]
 

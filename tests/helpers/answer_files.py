@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.inference.engine.back_end import numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix
 
 ANSWERS_BY_OPTION = {"choice": ("probabilities",), "span": ("starts", "ends")}
 PLAIN_ANSWERS = {
@@ -34,7 +34,7 @@ def answer_rows(
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     texts = instances.with_columns(pl.col(pl.Categorical).cast(pl.String))
     answers = predictions.with_columns(pl.col(pl.Categorical).cast(pl.String)).drop("instance")
-    names = [numbered_values(texts, what) for what in ("candidate", "position")]
+    names = [columns_with_prefix(texts, what) for what in ("candidate", "position")]
     for asked, said in zip(texts.iter_rows(named=True), answers.iter_rows(named=True), strict=True):
         row = request_of(asked)
         first = rows.setdefault(tuple(row.values()), row)

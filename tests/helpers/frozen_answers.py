@@ -29,7 +29,7 @@ from biasgrid.base.references import load, stage
 from biasgrid.config import parse_config
 from biasgrid.config.sections import Config
 from biasgrid.formats.unqover.export import output_json
-from biasgrid.inference.engine.back_end import numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix
 
 FROZEN = Path(__file__).parents[1] / "frozen"
 STRENGTH = 1.5
@@ -209,7 +209,7 @@ def shares(
 
 
 def candidates_of(row: Mapping[str, Any]) -> list[str]:
-    names = numbered_values(pl.DataFrame([row]).head(0), "candidate")
+    names = columns_with_prefix(pl.DataFrame([row]).head(0), "candidate")
     return [row[name] for name in names if row[name] is not None]
 
 

@@ -20,7 +20,7 @@ from small_grid import inputs_of, job
 from small_tables import predictions_of
 
 from biasgrid.config import parse_config
-from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
+from biasgrid.inference.checkpoints.fetch import make_keys_record, make_record
 from biasgrid.report.findings import Finding, findings
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.models import ModelInputs
@@ -165,7 +165,9 @@ class Pipeline:
         folder = self.config["models"][MODEL].get("folder")
         with_weights = {"weights": True, "allow_pickle": False}
         record = (
-            make_record(None, folder, None, **with_weights) if folder else record_of_keys(**source)
+            make_record(None, folder, None, **with_weights)
+            if folder
+            else make_keys_record(**source)
         )
         self.record.write_text(json.dumps(record))
         outputs = {"predictions": shard.predictions, "timing": shard.timing}
@@ -183,7 +185,7 @@ class Pipeline:
         """Writes what a model with weights would say."""
         (file,) = self.layout.predictions_of_cell(DATASET, MODEL)
         self.record.parent.mkdir(parents=True)
-        self.record.write_text(json.dumps(record_of_keys({})))
+        self.record.write_text(json.dumps(make_keys_record({})))
         kind, record = (
             self.grid.question(MODEL, DATASET).answer,
             json.loads(self.record.read_text()),

@@ -10,7 +10,7 @@ import polars as pl
 from random_draws import Draws
 from small_tables import predictions_of
 
-from biasgrid.inference.engine.back_end import numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix
 
 Row = Mapping[str, Any]
 Options = list[str | None]
@@ -41,7 +41,7 @@ def random_predictions(
         writes: whether the model is generative: only these may fail to choose an option.
     """
     rows = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).to_dicts()
-    candidates = numbered_values(instances, "candidate")
+    candidates = columns_with_prefix(instances, "candidate")
     options = []
     for row in rows:
         options.append([row[name] for name in candidates] or ["class"] * classes)

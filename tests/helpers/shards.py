@@ -14,7 +14,7 @@ import torch
 from small_tables import with_keys
 
 from biasgrid.inference.checkpoints.checkpoint import load_recorded_model
-from biasgrid.inference.checkpoints.fetch import make_record, record_of_keys
+from biasgrid.inference.checkpoints.fetch import make_keys_record, make_record
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.answer_store import AnswerStore
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
@@ -75,7 +75,7 @@ class Cell:
     def record(self) -> dict[str, Any]:
         """The record of the checkpoint, or of the keys where it is none."""
         if self.keys:
-            return record_of_keys(self.keys)
+            return make_keys_record(self.keys)
         return make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
 
     @property

@@ -2,7 +2,7 @@
 
 from biasgrid.base.sections import Model
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.inference.checkpoints.fetch import record_of_keys
+from biasgrid.inference.checkpoints.fetch import make_keys_record
 from biasgrid.report.run import source
 
 
@@ -15,9 +15,9 @@ def model(**keys: object) -> Model:
 
 def test_a_server_is_named_without_what_is_secret() -> None:
     hosted = model(endpoint={"url": "https://user:word@host/v1?code=x", "model": "large"})
-    assert source(record_of_keys(hosted.source.deciding_keys())) == "large at https://host/v1"
+    assert source(make_keys_record(hosted.source.deciding_keys())) == "large at https://host/v1"
 
 
 def test_keys_that_stand_for_a_model_are_named() -> None:
     chance = model(random={"seed": 1})
-    assert source(record_of_keys(chance.source.deciding_keys())) == "random in the config"
+    assert source(make_keys_record(chance.source.deciding_keys())) == "random in the config"

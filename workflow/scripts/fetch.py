@@ -12,9 +12,9 @@ start_log(snakemake.log[0])
 
 from biasgrid.base.files import bring_to_present, read_made, write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.checkpoints.fetch import record_of_source
+from biasgrid.inference.checkpoints.fetch import make_source_record
 
-record = record_of_source(snakemake.params.source, snakemake.output[0])
+record = make_source_record(snakemake.params.source, snakemake.output[0])
 if snakemake.input.get("base"):
     record["training"]["base"] = read_record(snakemake.input.base)
 if snakemake.input.get("training"):

@@ -345,7 +345,7 @@ class ModelSource:
 
     def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
         """Returns what the record of a model is made of, as arguments of `make_record` or
-        `record_of_keys`.
+        `make_keys_record`.
 
         Args:
             trained: the folder of a model that the workflow trains.

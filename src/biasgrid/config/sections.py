@@ -438,7 +438,7 @@ class Config(Section):
         return self.family(dataset).files(self, dataset, variant)
 
     def source_of_model(self, name: str) -> dict[str, Any]:
-        """Returns where a model's files are, as arguments of `make_record` or `record_of_keys`."""
+        """Returns a model's origin: the arguments of `make_record` or `make_keys_record`."""
         return self.models[name].source.record_source(
             f"{self.results}/trained/{name}", self.training_of(name)
         )

@@ -19,7 +19,7 @@ from biasgrid.base.files import read_made, write_text
 from biasgrid.base.references import load_reference
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.inference.checkpoints.cost import load_backend
+from biasgrid.inference.checkpoints.cost import load_fast_tokenizer
 from biasgrid.runs.counts import UNKNOWN_TOKENS, checkpoint_folder, count_instances
 from biasgrid.runs.layout import Layout
 from biasgrid.training.squad import read_squad
@@ -153,7 +153,7 @@ def sampled_texts(
     backends: dict[str, Tokenizer] = {}
     for name in config.run.models:
         folder = checkpoint_folder(layout.record("models", name), config.models[name].folder)
-        backend = load_backend(folder / "tokenizer.json") if folder else None
+        backend = load_fast_tokenizer(folder / "tokenizer.json") if folder else None
         if backend is not None:
             backends[name] = backend
     cells = []

@@ -16,8 +16,8 @@ from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, clusters_of_variant
 from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
-from biasgrid.inference.checkpoints.checkpoint import folder_of, read_record
-from biasgrid.inference.checkpoints.cost import load_backend
+from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
+from biasgrid.inference.checkpoints.cost import load_fast_tokenizer
 from biasgrid.inference.models.masked.one_token import counts_in_sentence
 from biasgrid.runs.layout import Layout
 
@@ -208,7 +208,7 @@ def token_counter(layout: Layout, name: str) -> TokenCounts | None:
     """
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
-    backend = load_backend(folder / "tokenizer.json") if folder else None
+    backend = load_fast_tokenizer(folder / "tokenizer.json") if folder else None
     if backend is None:
         return None
     # A mask that is not a single token of the tokenizer would be counted as text.
@@ -232,7 +232,7 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
     if not record.exists():
         return Path(folder) if folder else None
     try:
-        return folder_of(read_record(record))
+        return local_folder(read_record(record))
     except UserError:
         return None
 

@@ -18,12 +18,12 @@ from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import (
     ReadingMethod,
     RequestText,
-    load_backend,
+    load_fast_tokenizer,
     parameters,
     tokens_per_instance,
     words_per_instance,
 )
-from biasgrid.inference.engine.processor_findings import found_on_processors, precision_note
+from biasgrid.inference.engine.processor_findings import precision_note, read_findings
 from biasgrid.inference.models.servers.usage import holdings_of
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.runs.counts import (
@@ -441,7 +441,7 @@ class Planner:
         # Models share tokenizers, whose files lie in a folder per model.
         digest = sha256(file.read_bytes()).hexdigest()
         if digest not in self.backends:
-            self.backends[digest] = load_backend(file)
+            self.backends[digest] = load_fast_tokenizer(file)
         backend = self.backends[digest]
         length_key = digest, key, method
         if backend is not None and length_key not in self.lengths:
@@ -470,7 +470,7 @@ def faster_models(config: Config) -> dict[str, str]:
     layout = Layout(config)
     notes = []
     for model, dataset in config.cells():
-        for finding in found_on_processors(layout.answers(dataset, model)):
+        for finding in read_findings(layout.answers(dataset, model)):
             if "drift" in finding:
                 notes.append((finding["auto_is_faster"], model, precision_note(finding)))
     # The cell with the largest gain counts for its model.

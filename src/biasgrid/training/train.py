@@ -35,7 +35,7 @@ from biasgrid.inference.checkpoints.checkpoint import (
 from biasgrid.inference.checkpoints.files import file_names
 from biasgrid.inference.checkpoints.unsupported import quantisation
 from biasgrid.inference.engine.batches import longest_input
-from biasgrid.inference.engine.hardware import choose_device, name_of_device
+from biasgrid.inference.engine.hardware import choose_device, device_name
 from biasgrid.training.class_data import class_data, names_of_classes
 from biasgrid.training.data import TrainingData, line_data, question_data
 from biasgrid.training.text_data import text_data
@@ -116,7 +116,7 @@ def train(
     )
     trainer.train()
     save_checkpoint(model, tokenizer, Path(out_folder))
-    return name_of_device(chosen_device)
+    return device_name(chosen_device)
 
 
 def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:

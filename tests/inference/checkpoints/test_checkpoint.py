@@ -11,10 +11,10 @@ from tiny_checkpoints import TOKENIZERS
 from biasgrid.base.faults import UserError
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
-    folder_of,
+    checkpoint_name,
     load_recorded_model,
     load_recorded_tokenizer,
-    name_of,
+    local_folder,
     read_record,
 )
 from biasgrid.inference.checkpoints.fetch import make_record
@@ -38,8 +38,8 @@ def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
 def test_a_record_that_was_written_leads_to_its_folder(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "record.json").write_text(json.dumps(record_of(folder)))
     record = read_record(tmp_path / "record.json")
-    assert folder_of(record) == folder
-    assert name_of(record) == str(folder)
+    assert local_folder(record) == folder
+    assert checkpoint_name(record) == str(folder)
 
 
 def test_files_that_are_gone_are_named(folder: Path) -> None:
@@ -48,7 +48,7 @@ def test_files_that_are_gone_are_named(folder: Path) -> None:
     with pytest.raises(
         ModelError, match=r"checkpoint: it no longer has tokenizer.json; .* remove the record"
     ):
-        folder_of(record)
+        local_folder(record)
 
 
 def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_commit_that_is_not_in_this_machines_cache_is_named(folder: Path) -> N
         ModelError,
         match=r"no/such-model: this machine's cache of the hub, .* no longer has config.json, model",
     ):
-        folder_of(record)
+        local_folder(record)
 
 
 def test_models_are_loaded_in_float32_and_for_inference(folder: Path) -> None:

@@ -9,9 +9,9 @@ from safetensors.numpy import save_file
 from biasgrid.inference.checkpoints.cost import (
     ReadingMethod,
     RequestText,
-    load_backend,
+    count_input_tokens,
+    load_fast_tokenizer,
     parameters,
-    tokens_of_inputs,
     tokens_per_instance,
     words_per_instance,
 )
@@ -66,12 +66,12 @@ def test_what_no_file_tells_is_unknown(tmp_path: Path) -> None:
 def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_training(
     tmp_path: Path, tiny_checkpoint: Checkpoints
 ) -> None:
-    backend = load_backend(tiny_checkpoint("bert", "fill-mask") / "tokenizer.json")
+    backend = load_fast_tokenizer(tiny_checkpoint("bert", "fill-mask") / "tokenizer.json")
     assert backend is not None
     backend.enable_truncation(4)
     backend.enable_padding(length=90)
     backend.save(str(tmp_path / "tokenizer.json"))
-    again = load_backend(tmp_path / "tokenizer.json")
+    again = load_fast_tokenizer(tmp_path / "tokenizer.json")
     assert again is not None
     texts = [RequestText("Ann met Carl", "Who lied", ())]
     # [CLS] Who lied [SEP] Ann met Carl [SEP], and [CLS] Ann met Carl Who lied [SEP].
@@ -80,17 +80,17 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
 
 
 def test_words_of_several_tokens_have_several_inputs_and_share_those_that_are_alike() -> None:
-    assert tokens_of_inputs(9, []) == tokens_of_inputs(9, [[5], [6]]) == 9
+    assert count_input_tokens(9, []) == count_input_tokens(9, [[5], [6]]) == 9
     # Three masks, one token and two masks, two tokens and a mask; the second word differs in the
     # last of them.
-    assert tokens_of_inputs(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
+    assert count_input_tokens(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
 
 
 @pytest.mark.parametrize("content", [None, "{}", "no json"])
 def test_a_tokenizer_that_cannot_be_loaded_is_none(tmp_path: Path, content: str | None) -> None:
     if content is not None:
         (tmp_path / "tokenizer.json").write_text(content)
-    assert load_backend(tmp_path / "tokenizer.json") is None
+    assert load_fast_tokenizer(tmp_path / "tokenizer.json") is None
 
 
 def test_words_and_marks_count_as_tokens() -> None:

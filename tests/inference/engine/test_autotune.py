@@ -10,17 +10,17 @@ from shards import Cell, interrupt
 from small_tables import check_alike
 
 from biasgrid.inference.engine.autotune import (
-    budget_of,
-    find_tuning,
+    device_token_budget,
     largest_cache,
     largest_layer,
     power_of_two,
+    time_kernels,
 )
 from biasgrid.inference.engine.one_dnn import has_one_dnn
 from biasgrid.inference.engine.processor_findings import (
     find_once,
-    found_on_processors,
     precision_note,
+    read_findings,
 )
 from biasgrid.tables.files import read_provenance
 
@@ -49,7 +49,7 @@ class Layers(torch.nn.Module):
 def timed(monkeypatch: pytest.MonkeyPatch, milliseconds: dict[str, float]) -> None:
     """Lets products take these times, as far as they are timed."""
     monkeypatch.setattr(
-        "biasgrid.inference.engine.autotune.seconds_of",
+        "biasgrid.inference.engine.autotune.shortest_seconds",
         lambda ways, _: {way: milliseconds[way] / 1e3 for way in ways},
     )
 
@@ -60,7 +60,7 @@ def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.Monke
     # Of times that are given no product is computed: each torch may do.
     monkeypatch.setattr("biasgrid.inference.engine.one_dnn.has_one_dnn", lambda: True)
     timed(monkeypatch, milliseconds)
-    found = find_tuning(Layers(), "bfloat16")  # type: ignore[arg-type]
+    found = time_kernels(Layers(), "bfloat16")  # type: ignore[arg-type]
     assert (found["products"], found["auto_is_faster"]) == (products, times)
     assert found["layer"] == [32, 8]
 
@@ -68,7 +68,7 @@ def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.Monke
 def test_a_layer_of_the_model_is_timed_and_not_that_over_the_vocabulary() -> None:
     model = Layers()
     assert largest_layer(model) is model.large
-    found = find_tuning(model, "float32")  # type: ignore[arg-type]
+    found = time_kernels(model, "float32")  # type: ignore[arg-type]
     assert set(found["milliseconds"]) == {"torch", "oneDNN"} if has_one_dnn() else {"torch"}
     assert min(found["milliseconds"].values()) >= 0
 
@@ -76,7 +76,7 @@ def test_a_layer_of_the_model_is_timed_and_not_that_over_the_vocabulary() -> Non
 def test_a_model_without_linear_layers_takes_torchs_products() -> None:
     model: Any = torch.nn.Embedding(2, 2)
     model.device = torch.device("cpu")
-    assert find_tuning(model, "bfloat16")["products"] == "torch"
+    assert time_kernels(model, "bfloat16")["products"] == "torch"
 
 
 def test_what_was_found_is_kept_and_found_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_budgets_are_decided_by_the_cache(tmp_path: Path) -> None:
     assert largest_cache(tmp_path) == 32 * 2**20
     assert largest_cache(tmp_path / "nowhere") == 32 * 2**20
     assert [power_of_two(number) for number in (1, 2048, 3000, 10**7)] == [512, 2048, 2048, 65536]
-    assert budget_of(torch.device("cpu")) == power_of_two(largest_cache() // 2**14)
+    assert device_token_budget(torch.device("cpu")) == power_of_two(largest_cache() // 2**14)
 
 
 def audits(cell: Cell) -> list[dict[str, Any]]:
@@ -122,9 +122,9 @@ def test_a_resumed_shard_keeps_the_size_of_its_batches(
 ) -> None:
     monkeypatch.setattr("biasgrid.inference.models.predict.ROWS_A_PART", 16)
     ours = cell("bert", TASK)
-    monkeypatch.setattr("biasgrid.inference.engine.autotune.budget_of", lambda _: 64)
+    monkeypatch.setattr("biasgrid.inference.engine.autotune.device_token_budget", lambda _: 64)
     interrupt(ours, 2, monkeypatch, token_budget="auto")
-    monkeypatch.setattr("biasgrid.inference.engine.autotune.budget_of", lambda _: 128)
+    monkeypatch.setattr("biasgrid.inference.engine.autotune.device_token_budget", lambda _: 128)
     ours.predict(token_budget="auto")
     assert audits(ours)[0]["token_budget"] == 64
     ours.predict_anew(token_budget="auto")
@@ -141,14 +141,14 @@ def test_what_half_precision_would_do_is_told_and_numbers_stay(
     )
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.8})
     plain = ours.predict()
-    assert not any("drift" in found for found in found_on_processors(ours.answers))
+    assert not any("drift" in found for found in read_findings(ours.answers))
     for file in ours.answers.glob("*/processor-*.json"):
         file.unlink()
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.2})
     with caplog.at_level("INFO"):
         told = ours.predict_anew()
     check_alike(told, plain)
-    (found,) = found_on_processors(ours.answers)
+    (found,) = read_findings(ours.answers)
     assert 0 < found["drift"]["mean_drift"] <= found["drift"]["largest_drift"] < 0.1
     assert f"precision: auto would be {precision_note(found)}" in caplog.text
     assert precision_note(found).startswith("5.0 times as fast at matrix products on ")

@@ -21,7 +21,7 @@ from transformers import (
 )
 
 from biasgrid.inference.engine.batches import BatchPart
-from biasgrid.inference.engine.device_rows import Batch, DeviceRows, as_narrow, takes_types
+from biasgrid.inference.engine.device_rows import Batch, DeviceRows, narrow_places, takes_types
 from biasgrid.inference.engine.encoding import (
     NotAssembledError,
     check,
@@ -32,10 +32,10 @@ from biasgrid.inference.engine.encoding import (
 from biasgrid.inference.engine.out_of_vocabulary import (
     FEWEST_TOKENS,
     count_short_tokens,
+    is_out_of_vocabulary,
     token_types,
-    with_unknown_tokens,
 )
-from biasgrid.inference.engine.segments import segments_of, tokenize, tokenize_whole
+from biasgrid.inference.engine.segments import segments_from_ids, tokenize, tokenize_whole
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]
@@ -155,7 +155,7 @@ def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_t
     rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 0, 0, 0]), np.int32([0, 2, 1, 2]))
     rows = replace(rows, owner=np.int32([0, 1, 1, 2]))
     reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1
-    assert with_unknown_tokens(rows, tokenizer).tolist() == [False, not reads_all, False]
+    assert is_out_of_vocabulary(rows, tokenizer).tolist() == [False, not reads_all, False]
 
 
 SPELLED = "The florist met a gardener and the plumber."
@@ -184,7 +184,7 @@ def test_a_text_in_pieces_of_a_letter_or_two_is_not_known(
     words = [text.split() for text in tokens]
     vocabulary = sorted({word for text in words for word in text})
     kinds = token_types(vocabulary)
-    segments = [segments_of([[vocabulary.index(word) for word in text]]) for text in words]
+    segments = [segments_from_ids([[vocabulary.index(word) for word in text]]) for text in words]
     lettered, short = np.sum([count_short_tokens(each, kinds)[0] for each in segments], axis=0)
     assert (lettered < FEWEST_TOKENS or 2 * short <= lettered) == is_known
 
@@ -207,8 +207,8 @@ def test_a_vocabulary_without_most_words_of_the_texts_does_not_know_them(
     ]
     spelling = BertTokenizerFast(vocab={word: place for place, word in enumerate(vocabulary)})
     texts = [(SPELLED,), ("the and.",)]
-    assert with_unknown_tokens(whole_rows(spelling, texts), spelling).tolist() == [True, False]
-    assert not with_unknown_tokens(whole_rows(tokenizer, [("Ann met Carl.",)]), tokenizer).any()
+    assert is_out_of_vocabulary(whole_rows(spelling, texts), spelling).tolist() == [True, False]
+    assert not is_out_of_vocabulary(whole_rows(tokenizer, [("Ann met Carl.",)]), tokenizer).any()
 
 
 def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
@@ -217,7 +217,7 @@ def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
     rows = whole_rows(tokenizer, [("Ann met Carl.",)])
     tokenizer.unk_token = tokenizer.sep_token
-    assert not with_unknown_tokens(rows, tokenizer).any()
+    assert not is_out_of_vocabulary(rows, tokenizer).any()
 
 
 def many_texts() -> list[str]:
@@ -303,7 +303,7 @@ def test_batches_are_put_together_on_the_device_as_rows_are_here(
 
 
 def test_segments_are_gathered_of_runs_of_tokens() -> None:
-    segments = segments_of([[1, 2, 3], [], [4]])
+    segments = segments_from_ids([[1, 2, 3], [], [4]])
     made = segments.gathered(np.array([0, 3, 1]), np.array([2, 1, 0]), np.array([0, 2, 1, 0]))
     assert [made.tokens(place).tolist() for place in range(4)] == [[], [1, 2, 4], [], []]
     assert segments.matrix(segments.ids).tolist() == [[1, 2, 3], [0, 0, 0], [4, 0, 0]]
@@ -311,5 +311,5 @@ def test_segments_are_gathered_of_runs_of_tokens() -> None:
 
 def test_places_of_tokens_do_not_overflow() -> None:
     places = np.array([0, 2**31 - 2, 2**31])
-    assert as_narrow(places[:2], 2**31 - 1).dtype == np.int32
-    assert as_narrow(places, 2**31 + 1).tolist() == places.tolist()
+    assert narrow_places(places[:2], 2**31 - 1).dtype == np.int32
+    assert narrow_places(places, 2**31 + 1).tolist() == places.tolist()

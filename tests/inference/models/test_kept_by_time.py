@@ -23,7 +23,7 @@ import time
 
 import polars as pl
 
-from biasgrid.inference.engine.back_end import BackEnd, answers_to, tables_in_time
+from biasgrid.inference.engine.back_end import BackEnd, with_instance_and_key, tables_at_intervals
 
 
 class Slow(BackEnd):
@@ -52,9 +52,9 @@ class Slow(BackEnd):
                 columns = {{"response": texts[len(taken) :], "status": "ok"}}
                 taken.extend(texts[len(taken) :])
                 schema = {{"response": pl.String, "status": pl.Categorical}}
-                return answers_to(rows, pl.DataFrame(columns, schema))
+                return with_instance_and_key(rows, pl.DataFrame(columns, schema))
 
-            yield from tables_in_time(steps(), take)
+            yield from tables_at_intervals(steps(), take)
 """
 JOB = """
 import sys

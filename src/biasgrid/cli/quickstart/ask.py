@@ -23,7 +23,7 @@ from biasgrid.config.registry import BUILT_IN
 from biasgrid.config.sections import Run
 from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.checkpoints.fetch import record_of_source
+from biasgrid.inference.checkpoints.fetch import make_source_record
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import write_capabilities
@@ -217,7 +217,7 @@ class Asker:
     @cached_property
     def record(self) -> Path:
         """The record of the model, which the grid's rule fetch would make."""
-        record = record_of_source(self.config.source_of_model(self.model.name))
+        record = make_source_record(self.config.source_of_model(self.model.name))
         write_text(self.folder / "model.json", json.dumps(record))
         return self.folder / "model.json"
 

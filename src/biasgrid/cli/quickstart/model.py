@@ -20,7 +20,12 @@ from biasgrid.inference.checkpoints.files import (
     read_checkpoint_json,
 )
 from biasgrid.inference.checkpoints.unsupported import ADAPTERS
-from biasgrid.inference.checkpoints.uses import Use, advice_of, architecture_names, use_of
+from biasgrid.inference.checkpoints.uses import (
+    Use,
+    architecture_names,
+    checkpoint_advice,
+    checkpoint_use,
+)
 from biasgrid.inference.models.servers.section import Endpoint
 
 HUB_PARTS = 2
@@ -181,10 +186,11 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
 
 def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     """Returns the use of a model by its config.json; raises UserError without a usable class."""
-    use = use_of(config)
+    use = checkpoint_use(config)
     if use is None:
+        advice = checkpoint_advice(config)
         raise UserError(
-            f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice_of(config)}"
+            f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice}"
         )
     return use
 

@@ -14,7 +14,7 @@ import yaml
 from biasgrid.base.files import write_text
 from biasgrid.base.version import package_version
 from biasgrid.formats.logs.matching import Requests
-from biasgrid.inference.engine.back_end import numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix
 
 LOADER = '''"""Loads the documents of the tasks in this folder, wherever it is."""
 
@@ -67,7 +67,7 @@ def documents_of(table: pl.DataFrame, is_scored: bool) -> list[dict[str, Any]]:
         table: instances, with their whole prompts in `with_system`.
         is_scored: whether options are scored, or a text is written.
     """
-    options = numbered_values(table, "candidate") if is_scored else []
+    options = columns_with_prefix(table, "candidate") if is_scored else []
     names = [name for name in ("group", "repetition") if name in table.columns]
     rows = table.select(pl.col("with_system").alias("prompt"), *names, *options)
     rows = rows.cast({pl.Categorical: pl.String})

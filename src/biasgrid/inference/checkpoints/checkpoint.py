@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import digest_file, read_made
 from biasgrid.inference.checkpoints.files import (
-    chat_template_of,
-    end_tokens_of_checkpoint,
     file_names,
+    read_chat_template,
+    read_end_tokens,
 )
 from biasgrid.inference.checkpoints.unsupported import quantisation
 
@@ -41,7 +41,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def name_of(record: Mapping[str, Any]) -> str:
+def checkpoint_name(record: Mapping[str, Any]) -> str:
     """Names a checkpoint for messages."""
     return str(record["checkpoint"] or record["folder"] or "the config")
 
@@ -51,7 +51,7 @@ def recorded_files(record: Mapping[str, Any]) -> dict[str, str]:
     return {**record["files"], **record.get("other_files", {})}
 
 
-def folder_of(record: Mapping[str, Any]) -> Path:
+def local_folder(record: Mapping[str, Any]) -> Path:
     """Returns the local folder of a recorded checkpoint, without touching the network.
 
     Raises:
@@ -67,8 +67,8 @@ def folder_of(record: Mapping[str, Any]) -> Path:
     if folder is None or missing:
         place = "it" if is_local else "this machine's cache of the hub, which HF_HOME sets,"
         raise ModelError(
-            f"{name_of(record)}: {place} no longer has {', '.join(missing[:3])}; expected the "
-            "files of its record: remove the record and run again with a network"
+            f"{checkpoint_name(record)}: {place} no longer has {', '.join(missing[:3])}; expected "
+            "the files of its record: remove the record and run again with a network"
         )
     return folder
 
@@ -98,7 +98,7 @@ def load_recorded_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFas
     Raises:
         ModelError: see `read_tokenizer`.
     """
-    return read_tokenizer(name_of(record), folder_of(record), **switches(record))
+    return read_tokenizer(checkpoint_name(record), local_folder(record), **switches(record))
 
 
 def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrainedTokenizerFast:
@@ -117,7 +117,7 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
     with loading_errors(name):
         tokenizer = AutoTokenizer.from_pretrained(folder, **options)
         if not tokenizer.chat_template:
-            tokenizer.chat_template = chat_template_of(name, Path(folder))
+            tokenizer.chat_template = read_chat_template(name, Path(folder))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
     # A tokenizer.json may carry the padding and truncation of its training, which the engine must
@@ -133,12 +133,12 @@ def checked_folder(record: Mapping[str, Any]) -> Path:
     Raises:
         ModelError: one of them is not there or has changed.
     """
-    folder = folder_of(record)
-    check_content(record, folder)
+    folder = local_folder(record)
+    check_digests(record, folder)
     return folder
 
 
-def check_content(record: Mapping[str, Any], folder: Path) -> None:
+def check_digests(record: Mapping[str, Any], folder: Path) -> None:
     """Refuses a checkpoint whose files are not those that were recorded, whatever their times say.
 
     Raises:
@@ -151,8 +151,8 @@ def check_content(record: Mapping[str, Any], folder: Path) -> None:
     ]
     if changed:
         raise ModelError(
-            f"{name_of(record)}: {', '.join(changed)} changed since the model's record was made; "
-            "expected the same files: remove the record and run again"
+            f"{checkpoint_name(record)}: {', '.join(changed)} changed since the model's record was "
+            "made; expected the same files: remove the record and run again"
         )
 
 
@@ -175,14 +175,14 @@ def load_recorded_model(
     import torch
     import transformers
 
-    name = name_of(record)
+    name = checkpoint_name(record)
     folder = checked_folder(record)
     quantised = quantisation(name, file_names(folder), folder)
     if quantised:
         raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
     # No other setting for generation is used: the config decides how tokens are drawn, and not the
     # checkpoint.
-    end_tokens = end_tokens_of_checkpoint(name, folder)
+    end_tokens = read_end_tokens(name, folder)
     generation_config = transformers.GenerationConfig(eos_token_id=end_tokens or None)
     # Other files may lie in the same folder; pickles are loaded only if the record has them.
     has_pickles = any(file.endswith(".bin") for file in record["files"])
@@ -231,7 +231,9 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
     for tensor in sorted(missing):
         if DIGITS.sub("N", tensor) in in_both:
             problems.append(f"{tensor} is missing")
-    problems += [f"{tensor} is left over" for tensor in left_over(tensors, info["unexpected_keys"])]
+    problems += [
+        f"{tensor} is left over" for tensor in surplus_layers(tensors, info["unexpected_keys"])
+    ]
     if problems:
         raise ModelError(
             f"{name}: the weights do not match config.json ({first_few(problems, 2)}); expected "
@@ -239,7 +241,7 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
         )
 
 
-def left_over(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
+def surplus_layers(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
     """Returns the sorted tensors of layers that are in the file, but missing in the model.
 
     Other surplus tensors are no contradiction: heads of other tasks, poolers, or a decoder that the

@@ -102,7 +102,7 @@ def activation_problem(kind: str | None, activation: str | None) -> FolderProble
     return None
 
 
-def activation_of(kind: str | None, activation: str | None) -> str:
+def choose_activation(kind: str | None, activation: str | None) -> str:
     """Returns the activation that turns a scorer's outputs into probabilities.
 
     Args and values: see `activation_problem`. A checkpoint without `problem_type` gets a softmax.

@@ -47,7 +47,7 @@ def parameters(folder: Path) -> int | None:
             )
     except (OSError, UserError, SafetensorError):
         return None
-    return count or parameters_of_layers(config)
+    return count or count_layer_parameters(config)
 
 
 def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> bool:
@@ -55,7 +55,7 @@ def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> boo
     return "embed" in name or (len(shape) > 0 and shape[0] == config.get("vocab_size"))
 
 
-def parameters_of_layers(config: dict[str, Any]) -> int | None:
+def count_layer_parameters(config: dict[str, Any]) -> int | None:
     """Counts the parameters of the layers that a model's config.json tells of, None where it does
     not.
     """
@@ -67,7 +67,7 @@ def parameters_of_layers(config: dict[str, Any]) -> int | None:
     return 2 * width * layers * (2 * width + inner)
 
 
-def load_backend(file: Path) -> Tokenizer | None:
+def load_fast_tokenizer(file: Path) -> Tokenizer | None:
     """Loads a tokenizer.json without transformers, None where it is missing or damaged."""
     from tokenizers import Tokenizer
 
@@ -118,12 +118,12 @@ def tokens_per_instance(
         method: how the model reads them.
     """
 
-    def tokens_of_text(text: str) -> list[int]:
+    def encode_text(text: str) -> list[int]:
         return backend.encode(text).ids
 
     if method.scoring:
         special = len(backend.encode(""))
-        return fmean(tokens_of_sentence(tokens_of_text, text, special, method) for text in texts)
+        return fmean(count_sentence_tokens(encode_text, text, special, method) for text in texts)
     inputs: list[str | tuple[str, str]] = []
     for text in texts:
         if is_pair(text, method):
@@ -137,11 +137,11 @@ def tokens_per_instance(
     for length, text in zip(lengths, texts, strict=True):
         spaced = [f" {word}" for word in text.words]
         words = [backend.encode(word, add_special_tokens=False).ids for word in spaced]
-        counts.append(tokens_of_inputs(length, words))
+        counts.append(count_input_tokens(length, words))
     return fmean(counts)
 
 
-def tokens_of_sentence(
+def count_sentence_tokens(
     tokens: Callable[[str], Sequence[Hashable]],
     text: RequestText,
     special: int,
@@ -160,7 +160,7 @@ def tokens_of_sentence(
     return scoring.tokens_read(tokens(text.question), pair, special)
 
 
-def tokens_of_inputs(length: int, words: Sequence[Sequence[int]]) -> int:
+def count_input_tokens(length: int, words: Sequence[Sequence[int]]) -> int:
     """Counts the tokens of the inputs that score words at a mask.
 
     A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ
@@ -187,7 +187,7 @@ def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> f
     scored, each instance counts as one input.
     """
     if method.scoring:
-        return fmean(tokens_of_sentence(with_ends, text, SPECIAL, method) for text in texts)
+        return fmean(count_sentence_tokens(with_ends, text, SPECIAL, method) for text in texts)
     words = [WORD_OR_MARK.findall(f"{text.context} {text.question}") for text in texts]
     special = [SPECIAL + is_pair(text, method) for text in texts]
     return fmean(map(len, words)) + fmean(special)

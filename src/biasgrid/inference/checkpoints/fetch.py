@@ -20,12 +20,12 @@ from biasgrid.inference.checkpoints.files import (
     TOKENIZER_CONFIG,
     TOKENIZER_FILES,
     VOCABULARIES,
-    chat_template_of,
     file_names,
     generation_keys,
     matching,
-    others_among,
+    read_chat_template,
     read_checkpoint_json,
+    unusual_files,
     weights_among,
     without_weights,
 )
@@ -96,7 +96,7 @@ def make_record(
     check_code(name, path, weights, allow_remote_code)
     weight_files = choose_weights(name, names, allow_pickle) if weights else []
     files = sorted([*matching(names, wanted), *weight_files])
-    other_files = others_among(names)
+    other_files = unusual_files(names)
     if checkpoint is not None:
         remaining = [*weight_files, *other_files]
         if remaining:
@@ -112,8 +112,8 @@ def make_record(
         "requested": revision,
         "revision": None if checkpoint is None else path.name,
         "files": digests,
-        "weights": digest_of_files(digests, weight_files) if weights else None,
-        "tokenizer": digest_of_files(digests, tokenizer_files),
+        "weights": joint_digest(digests, weight_files) if weights else None,
+        "tokenizer": joint_digest(digests, tokenizer_files),
         "allow_remote_code": allow_remote_code,
         "training": None if training is None else dict(training),
         **template_digest(name, path),
@@ -126,13 +126,13 @@ def make_record(
 
 def template_digest(name: str, path: Path) -> dict[str, str]:
     """Returns `chat_template`, the SHA-256 of a checkpoint's chat template; empty without one."""
-    template = chat_template_of(name, path)
+    template = read_chat_template(name, path)
     if not template:
         return {}
     return {CHAT_KEY: sha256(json.dumps(template).encode()).hexdigest()}
 
 
-def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[str, Any]:
+def make_keys_record(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[str, Any]:
     """Returns the record of a model without a checkpoint, whose answers depend on the config.
 
     Args:
@@ -149,17 +149,17 @@ def record_of_keys(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict[s
     return {**of_checkpoints, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
-def record_of_source(
+def make_source_record(
     source: Mapping[str, Any], earlier: str | Path | None = None
 ) -> dict[str, Any]:
     """Returns the record of a checkpoint, or of a model without one.
 
     Args:
-        source: the arguments of `make_record` or `record_of_keys`.
+        source: the arguments of `make_record` or `make_keys_record`.
         earlier: path of an earlier record, which may be missing: a tag or branch keeps its commit.
     """
     if "keys" in source:
-        return record_of_keys(**source)
+        return make_keys_record(**source)
     commit = None
     if earlier:
         commit = recorded_commit(earlier, source["checkpoint"], source["revision"])
@@ -365,7 +365,7 @@ def digest_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     return {name: digest_file(folder / name) for name in names}
 
 
-def digest_of_files(digests: Mapping[str, str], names: Iterable[str]) -> str:
+def joint_digest(digests: Mapping[str, str], names: Iterable[str]) -> str:
     """Returns one SHA-256 of some files: of their sorted digests, one a line."""
     lines = sorted(digests[name] for name in names)
     return sha256("\n".join(lines).encode()).hexdigest()

@@ -13,7 +13,7 @@ from biasgrid.base.faults import UserError
 CONFIG = "config.json"
 GENERATION_CONFIG = "generation_config.json"
 END_KEY = "eos_token_id"
-OF_NO_TEXT = ("_from_model_config", "transformers_version", "bos_token_id", "pad_token_id")
+IGNORED_KEYS = ("_from_model_config", "transformers_version", "bos_token_id", "pad_token_id")
 """Keys of a generation_config.json that change no text that goes on from a prompt."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
 CHAT_TEMPLATE = "chat_template.jinja"
@@ -47,7 +47,7 @@ OTHER_FILES = (
 """Files that decide the numbers of some uses; a record has their digests apart from those of other
 files.
 """
-OF_MODULES = "[0-9]*_*/config.json"
+MODULE_CONFIGS = "[0-9]*_*/config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
@@ -68,7 +68,7 @@ def file_names(folder: str | Path) -> list[str]:
 
     A missing folder has none.
     """
-    paths = [*Path(folder).glob("*"), *Path(folder).glob(OF_MODULES)]
+    paths = [*Path(folder).glob("*"), *Path(folder).glob(MODULE_CONFIGS)]
     return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 
@@ -78,7 +78,7 @@ def without_weights(allow_remote_code: bool) -> tuple[str, ...]:
     return (*patterns, "*.py") if allow_remote_code else patterns
 
 
-def others_among(names: Iterable[str]) -> list[str]:
+def unusual_files(names: Iterable[str]) -> list[str]:
     """Returns the files that only some uses depend on, sorted.
 
     These are `OTHER_FILES`, and the configs of the modules of sentence encoders.
@@ -87,7 +87,9 @@ def others_among(names: Iterable[str]) -> list[str]:
     others = matching(names, OTHER_FILES)
     if MODULES in names:
         # The asterisk of `fnmatch` also matches slashes.
-        others += [name for name in names if fnmatchcase(name, OF_MODULES) and name.count("/") == 1]
+        others += [
+            name for name in names if fnmatchcase(name, MODULE_CONFIGS) and name.count("/") == 1
+        ]
     return sorted(others)
 
 
@@ -112,7 +114,7 @@ def files_that_count(
         allow_remote_code: whether code that comes with the checkpoint may be run.
     """
     names = file_names(folder)
-    counting = [*matching(names, without_weights(allow_remote_code)), *others_among(names)]
+    counting = [*matching(names, without_weights(allow_remote_code)), *unusual_files(names)]
     if weights:
         counting += weights_among(names, allow_pickle)
     return sorted(str(Path(folder, name)) for name in counting)
@@ -139,7 +141,7 @@ def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def chat_template_of(name: str, folder: Path) -> Any:
+def read_chat_template(name: str, folder: Path) -> Any:
     """Returns a chat template: the tokenizer's, else the processor's; None if there is none.
 
     Raises:
@@ -155,7 +157,7 @@ def chat_template_of(name: str, folder: Path) -> Any:
     return None
 
 
-def end_tokens_of_checkpoint(name: str, folder: Path) -> list[int]:
+def read_end_tokens(name: str, folder: Path) -> list[int]:
     """Returns the tokens that end a text, by generation_config.json or else config.json.
 
     Raises:
@@ -185,7 +187,7 @@ def generation_keys(name: str, folder: Path) -> dict[str, Any]:
         UserError: the file is not JSON.
     """
     config = read_checkpoint_json(name, folder / GENERATION_CONFIG)
-    kept = {key: value for key, value in config.items() if key not in OF_NO_TEXT}
+    kept = {key: value for key, value in config.items() if key not in IGNORED_KEYS}
     if not kept:
         return {}
     taken = {END_KEY: kept.pop(END_KEY)} if END_KEY in kept else {}

@@ -80,7 +80,7 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
     if not weights:
         yield problem_without_weights(names)
     for name in matching(weights, ["*.safetensors"]):
-        yield from damage_of(Path(folder, name))
+        yield from weights_damage(Path(folder, name))
     # Servers load quantised weights.
     if not wanted.served:
         quantised = quantisation(folder, names, Path(folder))
@@ -110,7 +110,7 @@ def problem_without_weights(names: Collection[str]) -> FolderProblem:
     return other_weights(names) or nothing
 
 
-def damage_of(file: Path) -> Iterator[FolderProblem]:
+def weights_damage(file: Path) -> Iterator[FolderProblem]:
     """Yields a problem if a safetensors file is damaged or incomplete."""
     from safetensors import SafetensorError, safe_open
 

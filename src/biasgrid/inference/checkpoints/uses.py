@@ -70,7 +70,7 @@ that fits counts.
 """
 
 
-def use_of(config: Mapping[str, Any]) -> Use | None:
+def checkpoint_use(config: Mapping[str, Any]) -> Use | None:
     """Returns the use of a checkpoint by its config.json; None if no back end supports it."""
     names = architecture_names(config)
     takes_pictures = any(name.endswith(WITH_PICTURES) for name in names)
@@ -91,7 +91,7 @@ def architecture_names(config: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in names] if isinstance(names, list) else []
 
 
-def advice_of(config: Mapping[str, Any]) -> str:
+def checkpoint_advice(config: Mapping[str, Any]) -> str:
     """Returns advice on a checkpoint that no back end supports, for messages."""
     endings = ", ".join(ending for use in USES for ending in use.classes)
     expected = (

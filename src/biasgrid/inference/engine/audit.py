@@ -24,13 +24,13 @@ may differ.
 """
 
 
-def audited_of(instances: pl.DataFrame) -> pl.DataFrame:
+def audit_sample(instances: pl.DataFrame) -> pl.DataFrame:
     """Returns the instances that are audited."""
     share = round(AUDIT_SHARE * len(instances))
-    return sample_of(instances, min(AUDIT_ROWS, max(FEWEST, share)))
+    return evenly_spaced(instances, min(AUDIT_ROWS, max(FEWEST, share)))
 
 
-def sample_of(instances: pl.DataFrame, count: int) -> pl.DataFrame:
+def evenly_spaced(instances: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns `count` instances at even distances; all if there are fewer."""
     size = min(len(instances), count)
     places = np.linspace(0, len(instances) - 1, num=size, dtype=np.int64)
@@ -53,10 +53,12 @@ class SampleAudit(NamedTuple):
     def compare(self, answers: pl.DataFrame) -> dict[str, Any]:
         """Returns how far answers are from the exact ones; see `back_end.Audit`."""
         columns = answers.select(self.exact.columns)
-        return {**compare_audit(columns, self.exact, self.precision), **self.facts}
+        return {**compare_with_exact(columns, self.exact, self.precision), **self.facts}
 
 
-def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) -> dict[str, Any]:
+def compare_with_exact(
+    table: pl.DataFrame, audited: pl.DataFrame, precision: str
+) -> dict[str, Any]:
     """Returns how far the audited instances are from their float32 predictions.
 
     Args:
@@ -68,7 +70,7 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
         ModelError: a float32 run is further away than rounding explains.
     """
     same = table.join(audited.select("key"), on="key", how="semi", maintain_order="left")
-    facts = {"rows": len(audited), **drift_between(same, audited)}
+    facts = {"rows": len(audited), **measure_drift(same, audited)}
     logger.info("audit: %s", facts)
     if precision == "float32" and facts["largest_drift"] > LARGEST_FLOAT32_DRIFT:
         raise ModelError(
@@ -79,22 +81,22 @@ def compare_audit(table: pl.DataFrame, audited: pl.DataFrame, precision: str) ->
     return facts
 
 
-def drift_between(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, float]:
+def measure_drift(answers: pl.DataFrame, audited: pl.DataFrame) -> dict[str, float]:
     """Returns the largest and the mean difference between the numbers of two tables of the same
     rows.
 
     Of probabilities it is absolute; of scores beyond 1, such as sums of log-probabilities, it is
     relative.
     """
-    exact = audited_numbers(audited)
-    drift = np.abs(audited_numbers(answers) - exact) / np.maximum(np.abs(exact), 1)
+    exact = flatten_numbers(audited)
+    drift = np.abs(flatten_numbers(answers) - exact) / np.maximum(np.abs(exact), 1)
     return {
         "largest_drift": float(drift.max(initial=0)),
         "mean_drift": float(drift.mean()) if len(drift) else 0.0,
     }
 
 
-def audited_numbers(table: pl.DataFrame) -> npt.NDArray[np.float64]:
+def flatten_numbers(table: pl.DataFrame) -> npt.NDArray[np.float64]:
     """Returns all probabilities and scores of a table of predictions, column by column.
 
     Nulls are left out; lists are flattened.

@@ -39,20 +39,22 @@ them.
 """
 
 
-def tokens_of_batch(settings: InferenceSettings, device: torch.device) -> int:
+def choose_token_budget(settings: InferenceSettings, device: torch.device) -> int:
     """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed
     shard what it had.
     """
     if settings.token_budget != "auto":
         return settings.token_budget
-    folder = settings.kept_of_shard
+    folder = settings.shard_cache
     file = None if folder is None else folder / "batches.json"
-    budget = int(find_once(file, lambda: {"token_budget": budget_of(device)})["token_budget"])
+    budget = int(
+        find_once(file, lambda: {"token_budget": device_token_budget(device)})["token_budget"]
+    )
     logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
     return budget
 
 
-def budget_of(device: torch.device) -> int:
+def device_token_budget(device: torch.device) -> int:
     """Returns how many tokens a batch has: of a GPU decided by its memory, of a CPU by its largest
     cache.
     """
@@ -81,7 +83,7 @@ def largest_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> 
     return max(sizes, default=32 * 2**20)
 
 
-def processor_of(device: torch.device) -> str:
+def processor_name(device: torch.device) -> str:
     """Names the type of a device: the GPU's model, or the processor and what it multiplies."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
@@ -92,7 +94,7 @@ def processor_of(device: torch.device) -> str:
     return " ".join([names[0] if names else platform.processor(), f"({', '.join(capabilities)})"])
 
 
-def kept_tuning(
+def cached_tuning(
     model: PreTrainedModel,
     settings: InferenceSettings,
     find: Callable[[str], dict[str, Any]] | None = None,
@@ -103,20 +105,22 @@ def kept_tuning(
     Args:
         model: the model.
         settings: how it is run.
-        find: finds it, given the precision that `auto` stands for here; `find_tuning` alone by
+        find: finds it, given the precision that `auto` stands for here; `time_kernels` alone by
             default.
     """
     auto = choose_precision("auto", model.device)
     folder = settings.kept
-    file = None if folder is None else folder / tuning_name(model.device, model, settings.threads)
-    return find_once(file, lambda: find(auto) if find else find_tuning(model, auto))
+    file = (
+        None if folder is None else folder / tuning_file_name(model.device, model, settings.threads)
+    )
+    return find_once(file, lambda: find(auto) if find else time_kernels(model, auto))
 
 
-def tuning_name(device: torch.device, model: PreTrainedModel, threads: int) -> str:
+def tuning_file_name(device: torch.device, model: PreTrainedModel, threads: int) -> str:
     """Names the file of what was found for a model on a type of processor."""
     layer = largest_layer(model)
     shape = None if layer is None else tuple(layer.weight.shape)
-    setting = repr((processor_of(device), shape, threads))
+    setting = repr((processor_name(device), shape, threads))
     return f"{PROCESSOR}{sha256(setting.encode()).hexdigest()[:12]}.json"
 
 
@@ -134,7 +138,7 @@ def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
 
 
 @torch.inference_mode()
-def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
+def time_kernels(model: PreTrainedModel, other: str) -> dict[str, Any]:
     """Times the products of a float32 model's largest layer, for some tens of milliseconds.
 
     Args:
@@ -148,7 +152,7 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     """
     layer, device = largest_layer(model), model.device
     found: dict[str, Any] = {
-        "processor": processor_of(device),
+        "processor": processor_name(device),
         "products": "torch",
         "auto_is_faster": 1.0,
     }
@@ -164,7 +168,7 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     if other != "float32":
         fewer, smaller = (tensor.to(getattr(torch, other)) for tensor in (values, weight))
         ways[other] = lambda: functional.linear(fewer, smaller)
-    times = {way: 1e3 * seconds for way, seconds in seconds_of(ways, device).items()}
+    times = {way: 1e3 * seconds for way, seconds in shortest_seconds(ways, device).items()}
     if times["torch"] > MUCH_FASTER * times.get("oneDNN", float("inf")):
         found["products"] = "oneDNN"
     fastest = times[found["products"]]
@@ -175,7 +179,7 @@ def find_tuning(model: PreTrainedModel, other: str) -> dict[str, Any]:
     return found | {"auto_is_faster": round(fastest / times.get(other, fastest), 2)}
 
 
-def seconds_of(
+def shortest_seconds(
     ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS
 ) -> dict[str, float]:
     """Times ways to compute in rounds of all; returns the shortest time of each, on which others'

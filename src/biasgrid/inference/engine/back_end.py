@@ -133,12 +133,12 @@ class BackEnd(ABC):
         return None
 
 
-def answers_to(prompts: pl.DataFrame, columns: pl.DataFrame) -> pl.DataFrame:
+def with_instance_and_key(prompts: pl.DataFrame, columns: pl.DataFrame) -> pl.DataFrame:
     """Returns columns of answers with the `instance` and `key` of the prompts, row by row."""
     return prompts.select("instance", "key").hstack(columns)
 
 
-def tables_in_time(
+def tables_at_intervals(
     steps: Iterable[object], take: Callable[[], pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
     """Yields the answers that steps have given, about every `SECONDS_BETWEEN_TABLES`.
@@ -172,12 +172,12 @@ def pauses(steps: Iterable[object]) -> Iterator[None]:
     yield
 
 
-def numbered_values(asked: pl.DataFrame, what: str) -> list[str]:
+def columns_with_prefix(asked: pl.DataFrame, what: str) -> list[str]:
     """Returns the columns of all candidates, or of all positions, from the first on."""
     return [name for name in asked.columns if name.removeprefix(what).isdigit()]
 
 
-def lists_of(
+def to_list_column(
     name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]
 ) -> pl.Series:
     """Puts what is known of candidates into a list for each instance.

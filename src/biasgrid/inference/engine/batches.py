@@ -21,7 +21,7 @@ from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
 from biasgrid.inference.engine.device_rows import Batch, to_device
 from biasgrid.inference.engine.encoding import TokenRows
-from biasgrid.inference.engine.hardware import FreedMemory
+from biasgrid.inference.engine.hardware import MemoryTrimmer
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -119,7 +119,7 @@ def run_part(
     is_answered: BoolArray,
     token_budget: int,
     ran: Callable[[RanBatch], None],
-    freed: FreedMemory | None,
+    freed: MemoryTrimmer | None,
 ) -> None:
     """Runs the batches of a part; out of memory halves the batch and goes on.
 
@@ -221,12 +221,12 @@ POSITIONS = (
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
     """How many tokens a model takes: as many as it has positions for, and as its tokenizer says."""
-    positions = positions_of(model.config)
+    positions = position_count(model.config)
     taken = [] if positions is None else [positions - reserved_positions(model)]
     return int(min([*taken, tokenizer.model_max_length]))
 
 
-def positions_of(config: PretrainedConfig) -> int | None:
+def position_count(config: PretrainedConfig) -> int | None:
     """For how many tokens a model has positions by its config, or by the part of it that is about
     texts.
 

@@ -82,7 +82,7 @@ class DeviceRows:
         return cls(
             ids=to_device(ids, device),
             types=types,
-            begins=to_device(as_narrow(begins, len(ids)), device),
+            begins=to_device(narrow_places(begins, len(ids)), device),
             lengths=to_device(lengths.astype(np.int32), device),
             first_of=to_device(rows.first_of, device),
             second_of=to_device(rows.second_of, device),
@@ -116,7 +116,7 @@ class DeviceRows:
         return inputs
 
 
-def as_narrow(places: IntArray, count: int) -> Int32Array | IntArray:
+def narrow_places(places: IntArray, count: int) -> Int32Array | IntArray:
     """Returns places among `count` tokens in 32 bits, which are gathered faster, if they fit."""
     return places.astype(np.int32) if count <= np.iinfo(np.int32).max else places
 
@@ -127,7 +127,7 @@ def takes_types(model: PreTrainedModel) -> bool:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class ColumnTransfer:
     """Numbers on their way from the device.
 
     Attributes:
@@ -142,7 +142,7 @@ class Fetched:
     done: torch.cuda.Event | None
 
     @classmethod
-    def of(cls, outcomes: Sequence[Mapping[str, torch.Tensor]]) -> Fetched:
+    def of(cls, outcomes: Sequence[Mapping[str, torch.Tensor]]) -> ColumnTransfer:
         """Copies what batches gave from the device, all of it at once, while the program goes on.
 
         Args:

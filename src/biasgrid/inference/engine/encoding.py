@@ -24,7 +24,7 @@ from biasgrid.inference.engine.segments import (
     join_segments,
     numbered_rows,
     runs,
-    segments_of,
+    segments_from_ids,
 )
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def surround(
 
 def special_tokens(ids: Sequence[Sequence[int]], width: int = 0) -> TokenizedTexts:
     """Returns segments of tokens that are of no text, with offsets of a width."""
-    segments = segments_of(ids)
+    segments = segments_from_ids(ids)
     return replace(segments, offsets=np.zeros((len(segments.ids), width), dtype=np.int32))
 
 
@@ -216,8 +216,8 @@ class TokenRows:
 
     def assemble(self, row: int) -> tuple[Int32Array, Int32Array | None]:
         """Returns the ids and token types of a row; both of shape (length,)."""
-        first = self.first.slice_of(self.first_of[row])
-        second = self.second.slice_of(self.second_of[row])
+        first = self.first.token_slice(self.first_of[row])
+        second = self.second.token_slice(self.second_of[row])
         ids = np.concatenate([self.first.ids[first], self.second.ids[second]])
         if self.first.types is None or self.second.types is None:
             return ids, None

@@ -38,12 +38,12 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def name_of_device(device: torch.device) -> str:
+def device_name(device: torch.device) -> str:
     """Names a device: the GPU's model, or `cpu`."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
-def peak_of_gpu(device: torch.device) -> int | None:
+def gpu_peak_memory(device: torch.device) -> int | None:
     """Returns the most memory that this process has used on a GPU, in MB; None for a CPU."""
     if device.type != "cuda":
         return None
@@ -86,21 +86,21 @@ def set_precision(model: PreTrainedModel, precision: str) -> None:
                 tensor.data = tensor.data.to(getattr(torch, precision))
 
 
-KEPT_BYTES = 64 * 2**20
+SPARE_BYTES = 64 * 2**20
 """How much more than after the last time the process may hold: each time, the next batch finds its
 pages anew.
 """
 STATM = Path("/proc/self/statm")
 
 
-class FreedMemory:
+class MemoryTrimmer:
     """Gives freed memory back whenever much of it is kept; does nothing where the C library is not
     glibc.
     """
 
-    def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
+    def __init__(self, spare_bytes: int = SPARE_BYTES) -> None:
         """Gives back what has been freed before."""
-        self.kept_bytes = kept_bytes
+        self.spare_bytes = spare_bytes
         self.trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if not STATM.exists():
             self.trim = None
@@ -108,7 +108,7 @@ class FreedMemory:
 
     def check(self) -> None:
         """Gives freed memory back if the process holds much more than after the last time."""
-        if self.trim and resident_bytes() > self.least + self.kept_bytes:
+        if self.trim and resident_bytes() > self.least + self.spare_bytes:
             self._give_back()
 
     def _give_back(self) -> None:

@@ -15,14 +15,14 @@ import polars as pl
 import torch
 
 from biasgrid.base.arrays import BoolArray
-from biasgrid.inference.engine.audit import SampleAudit, audited_of, drift_between
-from biasgrid.inference.engine.autotune import find_tuning, kept_tuning, tokens_of_batch
+from biasgrid.inference.engine.audit import SampleAudit, audit_sample, measure_drift
+from biasgrid.inference.engine.autotune import cached_tuning, choose_token_budget, time_kernels
 from biasgrid.inference.engine.back_end import (
     SECONDS_BETWEEN_TABLES,
     BackEnd,
     PromptPart,
-    answers_to,
-    tables_in_time,
+    tables_at_intervals,
+    with_instance_and_key,
 )
 from biasgrid.inference.engine.batches import (
     BatchPart,
@@ -33,24 +33,24 @@ from biasgrid.inference.engine.batches import (
     run_part,
 )
 from biasgrid.inference.engine.chunks import Chunks
-from biasgrid.inference.engine.device_rows import Batch, Fetched
+from biasgrid.inference.engine.device_rows import Batch, ColumnTransfer
 from biasgrid.inference.engine.encoding import NotAssembledError, check_row_lengths
 from biasgrid.inference.engine.hardware import (
-    FreedMemory,
+    MemoryTrimmer,
     choose_device,
     choose_precision,
-    name_of_device,
-    peak_of_gpu,
+    device_name,
+    gpu_peak_memory,
     set_precision,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import (
     check_tokens,
-    known_tokens,
-    with_unknown_tokens,
+    embedding_count,
+    is_out_of_vocabulary,
 )
-from biasgrid.inference.engine.processor_findings import WORTH_TELLING, precision_note
+from biasgrid.inference.engine.processor_findings import REPORTED_SPEEDUP, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
 
@@ -117,7 +117,7 @@ class ReturnedRows:
         if not ran:
             return
         places = np.concatenate([self.part.order[batch.begin : batch.end] for batch in ran])
-        fetched = Fetched.of([outcome for batch in ran for outcome in batch.outcomes])
+        fetched = ColumnTransfer.of([outcome for batch in ran for outcome in batch.outcomes])
         self.has_row[places] = True
         # A fast device has run the whole part by now, whose numbers need no second copy.
         if not self.columns and self.has_row.all():
@@ -224,14 +224,14 @@ class LocalBackEnd(BackEnd):
         return {"precision": precision, **super().identity(record, settings)}
 
     @classmethod
-    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+    def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
         """Returns the class of transformers that loads the model of a record."""
         return cls.loader
 
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
         """Loads model and tokenizer of a record, in float32."""
-        model = load_once(record, settings, cls.loader_of(record, settings))
+        model = load_once(record, settings, cls.choose_loader(record, settings))
         return cls(model, load_tokenizer_once(record, settings), cls.Choices(**settings.choices))
 
     @classmethod
@@ -245,10 +245,10 @@ class LocalBackEnd(BackEnd):
         """
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
-        back_end.device = name_of_device(back_end.model.device)
+        back_end.device = device_name(back_end.model.device)
         back_end.take(prompts, settings)
         set_precision(back_end.model, "float32")
-        sample = audited_of(prompts)
+        sample = audit_sample(prompts)
         exact = back_end.answer_alone(sample)
         back_end.precision = cls.identity(record, settings)["precision"]
         back_end.choose_products(sample, exact)
@@ -274,14 +274,14 @@ class LocalBackEnd(BackEnd):
             return
 
         def find(auto: str) -> dict[str, Any]:
-            found = find_tuning(self.model, auto)
+            found = time_kernels(self.model, auto)
             return found | (
                 {"drift": self._drift(sample, exact, auto)}
-                if found["auto_is_faster"] >= WORTH_TELLING
+                if found["auto_is_faster"] >= REPORTED_SPEEDUP
                 else {}
             )
 
-        found = kept_tuning(self.model, self.settings, find)
+        found = cached_tuning(self.model, self.settings, find)
         self.products = found["products"]
         logger.info(
             "float32 products are computed by %s, the fastest on %s",
@@ -297,7 +297,7 @@ class LocalBackEnd(BackEnd):
         weights = [tensor.data for tensor in tensors]
         set_precision(self.model, precision)
         try:
-            drift = drift_between(self.answer_alone(sample), exact)
+            drift = measure_drift(self.answer_alone(sample), exact)
         finally:
             for tensor, weight in zip(tensors, weights, strict=True):
                 tensor.data = weight
@@ -307,7 +307,7 @@ class LocalBackEnd(BackEnd):
     def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
         """Tokenizes what will be asked first."""
         self.settings = settings
-        self.token_budget = tokens_of_batch(settings, self.model.device)
+        self.token_budget = choose_token_budget(settings, self.model.device)
         self.pieces = Chunks(instances, self._ready_of, self.model.device)
         self.pieces.pieces[0].encoded()
         if len(self.pieces.pieces) > 1:
@@ -330,7 +330,7 @@ class LocalBackEnd(BackEnd):
         longest = longest_input(self.model, self.tokenizer)
         check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
         check_tokens(
-            encoded.rows, known_tokens(self.model), instances["instance"], self.settings.model
+            encoded.rows, embedding_count(self.model), instances["instance"], self.settings.model
         )
         return Ready(encoded, self.unknown(encoded))
 
@@ -338,7 +338,7 @@ class LocalBackEnd(BackEnd):
         """Says of each encoded instance whether the tokenizer does not know all of it; shape
         (instances,).
         """
-        return with_unknown_tokens(encoded.rows, self.tokenizer)
+        return is_out_of_vocabulary(encoded.rows, self.tokenizer)
 
     def answer_alone(self, sample: pl.DataFrame) -> pl.DataFrame:
         """Predicts instances one row at a time by torch in float32, without shortcuts.
@@ -353,13 +353,13 @@ class LocalBackEnd(BackEnd):
         lengths = encoded.rows.lengths.tolist()
         batches = [Batch(rows[row : row + 1], length) for row, length in enumerate(lengths)]
         outcomes = [self.run(encoded, batch, plain=True) for batch in batches]
-        columns = Fetched.of(outcomes).read(np.arange(len(rows)))
+        columns = ColumnTransfer.of(outcomes).read(np.arange(len(rows)))
         return self._told(sample, ready, part, columns)
 
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
         """Answers parts; while one is read and written, the device has the next ones."""
         running: deque[Running] = deque()
-        freed = FreedMemory() if self.model.device.type == "cpu" else None
+        freed = MemoryTrimmer() if self.model.device.type == "cpu" else None
         with Worker() as worker, Worker() as ahead:
             for piece in self.pieces.pieces[1:]:
                 ahead.submit(piece.encoded)
@@ -370,7 +370,7 @@ class LocalBackEnd(BackEnd):
             while running:
                 yield from self._read(running.popleft())
 
-    def _start(self, asked: PromptPart, worker: Worker, freed: FreedMemory | None) -> Running:
+    def _start(self, asked: PromptPart, worker: Worker, freed: MemoryTrimmer | None) -> Running:
         instances = asked.prompts
         piece, places = self.pieces.of(instances) or (None, np.arange(len(instances)))
         ready = piece.encoded() if piece else self._ready_of(instances)
@@ -397,7 +397,7 @@ class LocalBackEnd(BackEnd):
                 prompts = prompts.filter(pl.Series(complete))
             return self._told(prompts, running.ready, *rows.of(complete))
 
-        yield from tables_in_time(running.steps(), take)
+        yield from tables_at_intervals(running.steps(), take)
         running.ended.result()
 
     def _told(
@@ -413,12 +413,12 @@ class LocalBackEnd(BackEnd):
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
         answers = self.table(ready.encoded, part, columns)
-        return answers_to(instances, answers.with_columns(unknown))
+        return with_instance_and_key(instances, answers.with_columns(unknown))
 
     @property
     def gpu_peak_mb(self) -> int | None:
         """The most memory of a GPU that it used, in MB; None without one."""
-        return peak_of_gpu(self.model.device)
+        return gpu_peak_memory(self.model.device)
 
 
 def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:

@@ -35,7 +35,7 @@ others, whose letters say more: a Chinese word has one or two.
 """
 
 
-def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
+def is_out_of_vocabulary(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
     """Returns whether a tokenizer lacks words of each encoded instance.
 
     Either it wrote the unknown token, or most tokens are parts of words with one or two letters:
@@ -45,10 +45,10 @@ def with_unknown_tokens(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> 
         Shape (instances,).
     """
     lacks_words = np.zeros(len(rows.first_of), dtype=np.bool_)
-    unknown = token_for_unknown(tokenizer)
+    unknown = unknown_token_id(tokenizer)
     if unknown is not None:
         lacks_words = rows_with_token(rows, unknown)
-    types = tokens_of_words(tokenizer)
+    types = vocabulary_token_types(tokenizer)
     if types.any():
         first = count_short_tokens(rows.first, types)[rows.first_of]
         second = count_short_tokens(rows.second, types)[rows.second_of]
@@ -64,7 +64,7 @@ def rows_with_token(rows: TokenRows, token: int) -> BoolArray:
     return rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
 
 
-def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
+def unknown_token_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
     """Returns the unknown token of a tokenizer; None if its vocabulary covers every text.
 
     If the unknown token has another purpose, too, such as the end of a text in GPT-2, the tokenizer
@@ -76,7 +76,7 @@ def token_for_unknown(tokenizer: PreTrainedTokenizerFast) -> int | None:
     return None if unknown in special else unknown
 
 
-def known_tokens(model: PreTrainedModel) -> int:
+def embedding_count(model: PreTrainedModel) -> int:
     """How many tokens a model has an embedding of."""
     return int(model.get_input_embeddings().weight.shape[0])
 
@@ -86,7 +86,7 @@ def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) 
 
     Args:
         rows: the rows.
-        known: the number of the model's embeddings, see `known_tokens`.
+        known: the number of the model's embeddings, see `embedding_count`.
         instances: the numbers of the encoded instances, for the message.
         model: the model's name, for the message.
 
@@ -97,10 +97,10 @@ def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) 
     if largest >= known:
         row = int(rows_with_token(rows, largest).argmax())
         place = row if rows.owner is None else int(rows.owner[row])
-        raise unknown_token(model, instances[place], largest, known)
+        raise unknown_token_error(model, instances[place], largest, known)
 
 
-def unknown_token(model: str, instance: int, token: int, known: int) -> ModelError:
+def unknown_token_error(model: str, instance: int, token: int, known: int) -> ModelError:
     """Returns the error of a token for which a model has no embedding."""
     return ModelError(
         f"model {model}: instance {instance} has the token {token}, but the model knows only "
@@ -109,7 +109,7 @@ def unknown_token(model: str, instance: int, token: int, known: int) -> ModelErr
 
 
 @lru_cache(maxsize=2)
-def tokens_of_words(tokenizer: PreTrainedTokenizerFast) -> IntArray:
+def vocabulary_token_types(tokenizer: PreTrainedTokenizerFast) -> IntArray:
     """Returns `token_types` of a tokenizer's vocabulary; kept, as a large one takes a while."""
     return token_types(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 

@@ -19,7 +19,7 @@ PROCESSOR = "processor-"
 """What the names of files begin with that hold what was found on a type of processor."""
 
 
-WORTH_TELLING = 2.0
+REPORTED_SPEEDUP = 2.0
 """How many times as fast `precision: auto` must be for someone to be told."""
 
 
@@ -42,7 +42,7 @@ def find_once(file: Path | None, find: Callable[[], dict[str, Any]]) -> dict[str
     return found
 
 
-def found_on_processors(answers: Path) -> Iterator[dict[str, Any]]:
+def read_findings(answers: Path) -> Iterator[dict[str, Any]]:
     """Yields what was found on each type of processor that has answered a cell.
 
     Args:

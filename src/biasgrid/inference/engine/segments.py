@@ -56,14 +56,14 @@ class TokenizedTexts:
         begins: IntArray = np.cumsum(self.lengths) - self.lengths
         return begins
 
-    def slice_of(self, segment: int) -> slice:
+    def token_slice(self, segment: int) -> slice:
         """Returns the places of a segment among the tokens."""
         begin = self.begins[segment]
         return slice(begin, begin + self.lengths[segment])
 
     def tokens(self, segment: int) -> Int32Array:
         """Returns the ids of a segment; shape (length,)."""
-        return self.ids[self.slice_of(segment)]
+        return self.ids[self.token_slice(segment)]
 
     def have(self, token: int) -> BoolArray:
         """Returns whether each segment contains a token; shape (segments,)."""
@@ -116,7 +116,7 @@ def runs(begins: IntArray, lengths: IntArray) -> IntArray:
     return numbers
 
 
-def segments_of(
+def segments_from_ids(
     ids: Sequence[Sequence[int]], offsets: Sequence[Sequence[tuple[int, int]]] | None = None
 ) -> TokenizedTexts:
     """Makes segments of lists of ids and, where they are told, of offsets."""
@@ -249,7 +249,7 @@ def tokenize_whole(
             list(texts[start : start + TEXTS_AT_ONCE]), add_special_tokens=False
         )
         offsets = [encoding.offsets for encoding in encodings] if placed else None
-        blocks.append(segments_of([encoding.ids for encoding in encodings], offsets))
+        blocks.append(segments_from_ids([encoding.ids for encoding in encodings], offsets))
     return join_segments(blocks)
 
 

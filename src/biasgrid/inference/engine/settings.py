@@ -30,7 +30,7 @@ class InferenceSettings:
             answers by now.
         kept: the folder in which a back end may keep what holds for all shards of the cell, None
             for nowhere.
-        kept_of_shard: the folder in which it may keep what holds for this shard until it is done.
+        shard_cache: the folder in which it may keep what holds for this shard until it is done.
         log: the log of the job, None where there is none.
         loaded: parts of the model that stay loaded from one shard to the next, which are all of
             one model; see `loading`.
@@ -49,6 +49,6 @@ class InferenceSettings:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     cell: Path | None = None
     kept: Path | None = None
-    kept_of_shard: Path | None = None
+    shard_cache: Path | None = None
     log: Path | None = None
     loaded: dict[str, Any] = field(default_factory=dict, compare=False)

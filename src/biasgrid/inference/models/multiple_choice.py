@@ -12,7 +12,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix, to_list_column
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows
 from biasgrid.inference.engine.encoding import TokenRows, whole_rows
@@ -61,7 +61,7 @@ class MultipleChoice(LocalBackEnd):
         """Tokenizes each option of instances, as pairs of the context and of question and
         option.
         """
-        options = numbered_values(asked, "candidate")
+        options = columns_with_prefix(asked, "candidate")
         instances = asked.select("text_pair", "text", *options)
         texts = []
         for context, question, *own_options in instances.iter_rows():
@@ -98,4 +98,4 @@ class MultipleChoice(LocalBackEnd):
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)
         all_known = np.ones_like(shares, dtype=np.bool_)
-        return pl.DataFrame([lists_of("probabilities", shares, all_known, pl.Float32)])
+        return pl.DataFrame([to_list_column("probabilities", shares, all_known, pl.Float32)])

@@ -14,7 +14,7 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.precomputed_file import PrecomputedResponse, read_precomputed, shorten_prompt
 from biasgrid.base.sections import Model
-from biasgrid.inference.engine.back_end import BackEnd, PromptPart, answers_to
+from biasgrid.inference.engine.back_end import BackEnd, PromptPart, with_instance_and_key
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
 from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
@@ -109,7 +109,7 @@ class PrecomputedAnswers(BackEnd):
             responses = [self.responses[place] for place in places]
             options = kind.options(prompts, self.settings.choices.get(LABELS, ()))
             columns = kind.table(Answered(responses, options, self.settings))
-            yield answers_to(prompts, columns)
+            yield with_instance_and_key(prompts, columns)
 
 
 def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: str) -> list[Fault]:

@@ -21,7 +21,7 @@ from biasgrid.base.precomputed_file import (
     NumbersByOption,
     PrecomputedResponse,
 )
-from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix, to_list_column
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
 
@@ -118,7 +118,7 @@ class ChoiceKind(AnswerKind):
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates of each instance, or the classes."""
-        names = numbered_values(instances, "candidate")
+        names = columns_with_prefix(instances, "candidate")
         return (
             instances.select(pl.col(names).cast(pl.String)).rows()
             if names
@@ -171,7 +171,7 @@ class ChoiceKind(AnswerKind):
             np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0
         )
         columns = [
-            lists_of(
+            to_list_column(
                 "probabilities", np.where(has_logs, np.exp(logs - shift), given), known, pl.Float32
             )
         ]
@@ -193,10 +193,10 @@ class SpanKind(AnswerKind):
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
         """Returns the candidates that have a place in the text."""
-        positions = numbered_values(instances, "position")
+        positions = columns_with_prefix(instances, "position")
         if not positions:
             return super().options(instances, classes)
-        candidates = numbered_values(instances, "candidate")[: len(positions)]
+        candidates = columns_with_prefix(instances, "candidate")[: len(positions)]
         texts = []
         for candidate, position in zip(candidates, positions, strict=True):
             text = pl.col(candidate).cast(pl.String)
@@ -226,7 +226,7 @@ class SpanKind(AnswerKind):
         for name in self.columns:
             values = [getattr(answer, name) for answer in answers]
             numbers = numbers_by_option(answered.options, values)
-            columns.append(lists_of(name, numbers, known, pl.Float32))
+            columns.append(to_list_column(name, numbers, known, pl.Float32))
         spans = [answer.response for answer in answers]
         probabilities = [answer.probability for answer in answers]
         return pl.DataFrame(

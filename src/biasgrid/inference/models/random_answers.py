@@ -13,9 +13,9 @@ import polars as pl
 from biasgrid.inference.engine.back_end import (
     BackEnd,
     PromptPart,
-    answers_to,
-    lists_of,
-    numbered_values,
+    columns_with_prefix,
+    to_list_column,
+    with_instance_and_key,
 )
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
@@ -80,14 +80,14 @@ class RandomAnswers(BackEnd):
         """Answers parts."""
         ask = {"choice": self.choose, "text": self.write, LIKELIHOOD: self.score}[self.answer_kind]
         for part in parts:
-            yield answers_to(part.unanswered, ask(part.unanswered))
+            yield with_instance_and_key(part.unanswered, ask(part.unanswered))
 
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a number above 0 for each candidate, and divides these by their sum.
 
         Each instance has a candidate. A candidate that it lacks keeps its place, as null.
         """
-        names = numbered_values(instances, "candidate")
+        names = columns_with_prefix(instances, "candidate")
         known = instances.select(pl.col(names).is_not_null()).to_numpy()
         drawn = np.where(known, self.draws(instances, len(names)), 0)
         shares = drawn / drawn.sum(axis=1, keepdims=True)
@@ -96,7 +96,7 @@ class RandomAnswers(BackEnd):
         scored_by = pl.repeat(SCORED_AT_RANDOM, count, eager=True).cast(pl.Categorical)
         return pl.DataFrame(
             [
-                lists_of("probabilities", shares, known, pl.Float32),
+                to_list_column("probabilities", shares, known, pl.Float32),
                 mass.alias("mass"),
                 scored_by.alias("scored_by"),
             ]

@@ -5,7 +5,7 @@ import pytest
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast
 
-from biasgrid.inference.engine.segments import TokenizedTexts, segments_of
+from biasgrid.inference.engine.segments import TokenizedTexts, segments_from_ids
 from biasgrid.inference.models.extractive.candidates import (
     Windows,
     candidate_windows,
@@ -29,7 +29,7 @@ def widened(model_type: str, text: str) -> tuple[int, int]:
     """How many tokens the start may lie before Ann, and the end behind it."""
     vocabulary = tokenizer("Ġ" if model_type == "roberta" else "")
     tokens = text.split()
-    contexts = segments_of([vocabulary.convert_tokens_to_ids(tokens)])
+    contexts = segments_from_ids([vocabulary.convert_tokens_to_ids(tokens)])
     place = np.full((1, 2), next(row for row, token in enumerate(tokens) if token.endswith("Ann")))
     windows = widen(
         Windows(place, place, place, place), contexts, widening_words(vocabulary, model_type)
@@ -75,14 +75,14 @@ def test_spans_are_widened_as_in_unqover(
 
 def test_a_candidate_is_the_tokens_that_overlap_it() -> None:
     offsets = [(0, 1), (1, 5), (5, 8), (8, 9), (9, 13), (13, 14)]
-    contexts = segments_of([[1] * 6, [1] * 2], [offsets, [(0, 4), (4, 9)]])
+    contexts = segments_from_ids([[1] * 6, [1] * 2], [offsets, [(0, 4), (4, 9)]])
     windows = candidate_windows(contexts, np.array([[2, 10], [0, 5]]), np.array([[6, 3], [4, 4]]))
     assert windows.first.tolist() == [[1, 4], [0, 1]]
     assert windows.last.tolist() == [[2, 4], [0, 1]]
 
 
 def test_tokens_behind_the_text_are_no_candidates() -> None:
-    whole = segments_of([[1] * 4], [[(0, 3), (3, 7), (0, 0), (0, 0)]])
+    whole = segments_from_ids([[1] * 4], [[(0, 3), (3, 7), (0, 0), (0, 0)]])
     contexts = TokenizedTexts(whole.ids, whole.lengths, np.array([2]), whole.offsets)
     windows = candidate_windows(contexts, np.array([[0, 4]]), np.array([[3, 3]]))
     assert windows.first.tolist() == windows.last.tolist() == [[0, 1]]

@@ -19,11 +19,11 @@ from tiny_writers import (
 )
 from transformers import AutoModelForCausalLM
 
-from biasgrid.inference.models.generation.noise import mixed_tensor, seeds_of, with_noise
+from biasgrid.inference.models.generation.noise import mixed_tensor, request_seeds, with_noise
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
-from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, warn_of_strange_marks
+from biasgrid.inference.models.generation.thoughts import KNOWN, Thoughts, warn_about_marks
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.keys import mix_bits
 
@@ -99,7 +99,7 @@ def test_top_p_draws_among_the_most_probable_tokens(written_cell: Cells) -> None
 
 def test_frequencies_of_draws_are_probabilities() -> None:
     probabilities = torch.tensor([0.6, 0.25, 0.1, 0.05])
-    seeds = seeds_of(7, np.arange(20_000, dtype=np.uint64))
+    seeds = request_seeds(7, np.arange(20_000, dtype=np.uint64))
     scores, places = probabilities.log().expand(20_000, 4), torch.ones(20_000, dtype=torch.long)
     drawn = with_noise(scores, seeds, places).argmax(dim=1)
     frequencies = torch.bincount(drawn, minlength=4) / 20_000
@@ -200,14 +200,14 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
 
 
 def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    warn_of_strange_marks(
+    warn_about_marks(
         "tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""]
     )
     assert (
         "tiny: 2 of 5 responses begin with '<reasoning>' and are treated as answers" in caplog.text
     )
     caplog.clear()
-    warn_of_strange_marks("tiny", ["<Ann> thinks", "Ann reasons"])
+    warn_about_marks("tiny", ["<Ann> thinks", "Ann reasons"])
     assert not caplog.text
 
 

@@ -27,12 +27,16 @@ from biasgrid.base.sections import TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.encoding import NotAssembledError, TokenLayout
-from biasgrid.inference.engine.segments import TokenizedTexts, segments_of
-from biasgrid.inference.models.masked.candidate_tokens import Insert, VocabularyTokens, inserts_of
+from biasgrid.inference.engine.segments import TokenizedTexts, segments_from_ids
+from biasgrid.inference.models.masked.candidate_tokens import (
+    Insert,
+    VocabularyTokens,
+    candidate_inserts,
+)
 from biasgrid.inference.models.masked.rows import (
     CandidateWords,
-    inputs_of_kinds,
     mask_rows,
+    merge_inputs,
     token_products,
     with_inserts,
 )
@@ -213,7 +217,7 @@ def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> No
 
 
 def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
-    plain = segments_of([[5, MASK, 7, 8], [5, 6, MASK]])
+    plain = segments_from_ids([[5, MASK, 7, 8], [5, 6, MASK]])
     typed = TokenizedTexts(
         plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6])
     )
@@ -287,13 +291,15 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     asked: Instances, scoring: TargetScoring
 ) -> None:
     statements = [[*before, MASK, *behind] for before, behind in asked.statements]
-    first, second = segments_of(asked.contexts), segments_of(statements)
+    first, second = segments_from_ids(asked.contexts), segments_from_ids(statements)
     context_of, statement_of, *words_of = np.array(asked.rows, dtype=np.int32).T
     rows = TokenLayout([PREFIX], [], [SUFFIX], None).rows(first, second, context_of, statement_of)
     masks = np.array([len(before) for before, _ in asked.statements])
-    words = [inserts_of(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words]
+    words = [
+        candidate_inserts(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words
+    ]
     every = np.arange(len(asked.rows))
-    inputs = inputs_of_kinds([CandidateWords(words, of) for of in words_of])
+    inputs = merge_inputs([CandidateWords(words, of) for of in words_of])
     encoded = mask_rows(rows, masks, inputs, every)
 
     part = BatchPart.of(encoded.rows, every)

@@ -16,7 +16,7 @@ import torch
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.sections import Scoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix, to_list_column
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
 from biasgrid.inference.engine.encoding import (
@@ -112,8 +112,8 @@ class QuestionAnswering(LocalBackEnd):
             ModelError: an instance has no context.
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        positions = numbered_values(asked, "position")
-        candidates = numbered_values(asked, "candidate")[: len(positions)]
+        positions = columns_with_prefix(asked, "position")
+        candidates = columns_with_prefix(asked, "candidate")[: len(positions)]
         contexts, context_of = distinct_rows(asked, ["text_pair", *candidates, *positions])
         if whole and self.scoring == "exact":
             rows = whole_rows(self.tokenizer, questions_and_contexts(asked, np.arange(len(asked))))
@@ -241,8 +241,8 @@ class QuestionAnswering(LocalBackEnd):
         has_candidate = encoded.has_candidate[rows.second_of[part.rows]]
         return pl.DataFrame(
             [
-                lists_of("starts", columns["starts"], has_candidate, pl.Float32),
-                lists_of("ends", columns["ends"], has_candidate, pl.Float32),
+                to_list_column("starts", columns["starts"], has_candidate, pl.Float32),
+                to_list_column("ends", columns["ends"], has_candidate, pl.Float32),
                 answers,
                 pl.Series("probability", columns["probability"], dtype=pl.Float32),
             ]

@@ -21,38 +21,38 @@ from biasgrid.inference.checkpoints.checkpoint import (
     first_line,
 )
 from biasgrid.inference.checkpoints.files import CHAT_KEY
-from biasgrid.inference.engine.audit import SampleAudit, audited_of, sample_of
-from biasgrid.inference.engine.autotune import kept_tuning, tokens_of_batch
+from biasgrid.inference.engine.audit import SampleAudit, audit_sample, evenly_spaced
+from biasgrid.inference.engine.autotune import cached_tuning, choose_token_budget
 from biasgrid.inference.engine.back_end import (
     Audit,
     BackEnd,
     PromptPart,
-    answers_to,
-    tables_in_time,
+    tables_at_intervals,
+    with_instance_and_key,
 )
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import (
     choose_device,
     choose_precision,
-    name_of_device,
-    peak_of_gpu,
+    device_name,
+    gpu_peak_memory,
     set_precision,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
-from biasgrid.inference.engine.out_of_vocabulary import known_tokens
+from biasgrid.inference.engine.out_of_vocabulary import embedding_count
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import (
     ModelLimits,
     check_causal,
     check_prompts,
-    loader_of,
+    choose_loader,
     with_unknown,
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
-from biasgrid.inference.models.generation.noise import seeds_of
+from biasgrid.inference.models.generation.noise import request_seeds
 from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS, CollectedScores
-from biasgrid.inference.models.generation.options import OptionTokens, candidates_of_instances
+from biasgrid.inference.models.generation.options import OptionTokens, instance_candidates
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
@@ -60,7 +60,7 @@ from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.scores import batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.texts import COMPARED_TEXTS, Writer, WrittenText
-from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
+from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -120,10 +120,10 @@ class TextGeneration(BackEnd):
         thoughts = Thoughts.of(self.generation["thinking"])
         self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
         self.options = OptionTokens(self.prompter)
-        self.token_budget = tokens_of_batch(settings, model.device)
+        self.token_budget = choose_token_budget(settings, model.device)
         self.shares = True
         self.precision, self.products = "float32", "torch"
-        self.device = name_of_device(model.device)
+        self.device = device_name(model.device)
         self.writer = Writer.of(model, tokenizer, self.generation)
 
     @classmethod
@@ -149,7 +149,7 @@ class TextGeneration(BackEnd):
         whether shortcuts change its answers.
         """
         torch.set_num_threads(settings.threads)
-        loader = once(settings, "loader", lambda: loader_of(record))
+        loader = once(settings, "loader", lambda: choose_loader(record))
         model = load_once(record, settings, loader)
         set_precision(model, "float32")
         check_causal(model, settings.model)
@@ -158,7 +158,7 @@ class TextGeneration(BackEnd):
         back_end.precision = cls.identity(record, settings)["precision"]
         back_end.choose_products()
         back_end.measure_noise(prompts)
-        back_end.audit = back_end.audit_of(exact)
+        back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
         return back_end
 
@@ -167,7 +167,7 @@ class TextGeneration(BackEnd):
         precision they are torch's.
         """
         if self.precision == "float32":
-            self.products = kept_tuning(self.model, self.settings)["products"]
+            self.products = cached_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
 
@@ -177,7 +177,7 @@ class TextGeneration(BackEnd):
         """
         if writes(self.settings):
             prompts = self.prompter.tokens(
-                self.prompter.prompts(sample_of(instances, COMPARED_TEXTS))
+                self.prompter.prompts(evenly_spaced(instances, COMPARED_TEXTS))
             )
             self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
 
@@ -192,18 +192,18 @@ class TextGeneration(BackEnd):
             ModelError: see `check_prompts`.
         """
         written = self.generation["max_tokens"] if writes(self.settings) else None
-        limits = ModelLimits(longest_input(self.model, self.tokenizer), known_tokens(self.model))
+        limits = ModelLimits(longest_input(self.model, self.tokenizer), embedding_count(self.model))
         check_prompts(instances, self.options, written, limits, self.settings.model)
-        sample = audited_of(instances)
+        sample = audit_sample(instances)
         exact = None
         self.shares = False
         if not writes(self.settings):
             rows = (PromptPart.of(sample[row]) for row in range(len(sample)))
             exact = pl.concat(table for row in rows for table in self.choose(row, token_budget=1))
-        self.shares = self.is_same_behind_prefix(sample_of(sample, COMPARED_ROWS))
+        self.shares = self.is_same_behind_prefix(evenly_spaced(sample, COMPARED_ROWS))
         return exact
 
-    def audit_of(self, exact: pl.DataFrame | None) -> Audit | None:
+    def make_audit(self, exact: pl.DataFrame | None) -> Audit | None:
         """Returns the audit of options or, of texts in float32, of their tokens.
 
         Args:
@@ -255,7 +255,7 @@ class TextGeneration(BackEnd):
         Raises:
             ModelError: scores are not finite.
         """
-        candidates = candidates_of_instances(part.prompts)
+        candidates = instance_candidates(part.prompts)
         requests = self.options.asked(self.prompter.prompts(part.prompts), candidates)
         scores = CollectedScores(requests, part.is_answered.to_numpy())
 
@@ -267,9 +267,9 @@ class TextGeneration(BackEnd):
             columns = scores.columns(numbers, lambda token: self.tokenizer.decode([token]))
             contexts = [requests[number].context for number in numbers]
             unknown = with_unknown(contexts, self.tokenizer)
-            return answers_to(prompts, columns.with_columns(unknown))
+            return with_instance_and_key(prompts, columns.with_columns(unknown))
 
-        yield from tables_in_time(self._score(scores, part.prompts, token_budget), take)
+        yield from tables_at_intervals(self._score(scores, part.prompts, token_budget), take)
 
     def _score(
         self, scores: CollectedScores, prompts: pl.DataFrame, token_budget: int
@@ -291,7 +291,7 @@ class TextGeneration(BackEnd):
         """Yields written texts: answers of the kind `text` or, with options, `choice`."""
         prompts = self.prompter.prompts(part.prompts)
         tokens = self.prompter.tokens(prompts)
-        seeds = seeds_of(self.generation["seed"], part.prompts["key"].to_numpy())
+        seeds = request_seeds(self.generation["seed"], part.prompts["key"].to_numpy())
         max_tokens = self.generation["max_tokens"]
         waiting = []
         for number in np.flatnonzero(~part.is_answered.to_numpy()).tolist():
@@ -313,8 +313,8 @@ class TextGeneration(BackEnd):
             ended.update({text.number: self.writer.text(prompts[text.number], text.written)})
             for text in steps
         )
-        yield from tables_in_time(named, take)
-        warn_of_strange_marks(self.settings.model, responses)
+        yield from tables_at_intervals(named, take)
+        warn_about_marks(self.settings.model, responses)
 
     def _table(
         self, prompts: pl.DataFrame, texts: Sequence[WrittenText], read_tokens: Sequence[int]
@@ -326,8 +326,8 @@ class TextGeneration(BackEnd):
         if self.settings.answer == "text":
             columns = said.with_columns(pl.Series("tokens_in", read_tokens, pl.UInt32))
         else:
-            columns = parsed_choices(said, candidates_of_instances(prompts))
-        return answers_to(prompts, columns)
+            columns = parsed_choices(said, instance_candidates(prompts))
+        return with_instance_and_key(prompts, columns)
 
     def _write_all(
         self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int
@@ -353,7 +353,7 @@ class TextGeneration(BackEnd):
     @property
     def gpu_peak_mb(self) -> int | None:
         """The most memory of a GPU that it used, in MB; None without one."""
-        return peak_of_gpu(self.model.device)
+        return gpu_peak_memory(self.model.device)
 
 
 def writes(settings: InferenceSettings) -> bool:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.inference.checkpoints.checkpoint import ModelError, folder_of, name_of
+from biasgrid.inference.checkpoints.checkpoint import ModelError, checkpoint_name, local_folder
 from biasgrid.inference.checkpoints.files import CONFIG, read_checkpoint_json
-from biasgrid.inference.engine.out_of_vocabulary import unknown_token
+from biasgrid.inference.engine.out_of_vocabulary import unknown_token_error
 from biasgrid.inference.models.generation.options import (
     OptionTokens,
-    candidates_of_instances,
+    instance_candidates,
     shared_beginning,
 )
 from biasgrid.inference.models.generation.prompts import Prompter, as_text, excerpt, request_texts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
-def loader_of(record: Mapping[str, Any]) -> str:
+def choose_loader(record: Mapping[str, Any]) -> str:
     """Returns which class of transformers loads a checkpoint: models that also take pictures have
     one of their own.
 
@@ -35,7 +35,7 @@ def loader_of(record: Mapping[str, Any]) -> str:
         MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as WITH_PICTURES,
     )
 
-    config = read_checkpoint_json(name_of(record), folder_of(record) / CONFIG)
+    config = read_checkpoint_json(checkpoint_name(record), local_folder(record) / CONFIG)
     is_with_pictures = WITH_PICTURES.get(str(config.get("model_type"))) in (
         config.get("architectures") or []
     )
@@ -129,14 +129,14 @@ def check_prompts(
 
     Raises:
         ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and
-            `unknown_token`.
+            `unknown_token_error`.
     """
     distinct = DistinctPrompts(options.prompter)
     for start in range(0, len(instances), PROMPTS_AT_ONCE):
         some = instances[start : start + PROMPTS_AT_ONCE]
         prompts = distinct.prompts(some)
         if written is None:
-            asked = options.asked(prompts, candidates_of_instances(some))
+            asked = options.asked(prompts, instance_candidates(some))
             lengths, largest = [one.length for one in asked], [one.largest for one in asked]
         else:
             tokens = options.prompter.tokens(prompts)
@@ -144,7 +144,7 @@ def check_prompts(
         check_prompt_lengths(lengths, written or 0, limits.longest, some["instance"], model)
         place = next((place for place, token in enumerate(largest) if token >= limits.known), None)
         if place is not None:
-            raise unknown_token(model, some["instance"][place], largest[place], limits.known)
+            raise unknown_token_error(model, some["instance"][place], largest[place], limits.known)
 
 
 def check_prompt_lengths(

@@ -32,7 +32,7 @@ def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) 
     return scores - torch.log(-torch.log(uniform)).to(scores)
 
 
-def seeds_of(seed: int, keys: NoiseKeys) -> torch.Tensor:
+def request_seeds(seed: int, keys: NoiseKeys) -> torch.Tensor:
     """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape
     (instances,).
     """

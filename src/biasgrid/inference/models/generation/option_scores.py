@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.inference.engine.back_end import lists_of
+from biasgrid.inference.engine.back_end import to_list_column
 from biasgrid.inference.models.generation.options import (
     AnswerBeginnings,
     OptionRequest,
@@ -70,15 +70,15 @@ class CollectedScores:
         requests = [self.requests[number] for number in numbers]
         of_sequences = self.reads.probabilities(self._values)
         shape = (len(self.requests), len(requests[0].options))
-        of_options = self.reads.sums_of_options(of_sequences, shape)[numbers]
+        of_options = self.reads.sum_over_forms(of_sequences, shape)[numbers]
         is_there = np.array([list(map(bool, request.options)) for request in requests])
         token_counts = [list(map(fewest_tokens, request.options)) for request in requests]
         scored_by = pl.repeat(SCORED_BY_LOGITS, len(requests), eager=True).cast(pl.Categorical)
         beginnings = [self._beginning(int(number), of_sequences, decode) for number in numbers]
         return pl.DataFrame(
             [
-                lists_of("probabilities", of_options, is_there, pl.Float32),
-                lists_of("tokens", np.array(token_counts), is_there, pl.UInt8),
+                to_list_column("probabilities", of_options, is_there, pl.Float32),
+                to_list_column("tokens", np.array(token_counts), is_there, pl.UInt8),
                 pl.Series("mass", of_options.sum(axis=1), pl.Float32),
                 scored_by.alias("scored_by"),
                 *beginning_columns(beginnings),

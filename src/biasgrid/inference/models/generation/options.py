@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.back_end import numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.surface_forms import (
     LEADS,
@@ -226,9 +226,9 @@ def unzipped(pairs: Sequence[tuple[str, float]]) -> tuple[list[str], list[float]
     return [text for text, _ in pairs], [probability for _, probability in pairs]
 
 
-def candidates_of_instances(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
+def instance_candidates(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
     """Returns the candidates of each instance; None for one that is not there."""
-    columns = numbered_values(instances, "candidate")
+    columns = columns_with_prefix(instances, "candidate")
     return instances.select(pl.col(columns).cast(pl.String)).rows()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.languages import ENGLISH_WORDS
-from biasgrid.inference.engine.back_end import lists_of
+from biasgrid.inference.engine.back_end import to_list_column
 from biasgrid.readers.choices import read_choice
 from biasgrid.readers.menu import ALPHABET, Menu
 from biasgrid.readers.reading import Reading
@@ -38,12 +38,12 @@ def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) 
         chosen = chosen_option(text, status != "length", candidates)
         is_chosen.append([place == chosen for place in range(len(candidates))])
         is_known.append([chosen is not None and option is not None for option in candidates])
-        statuses.append(status_of(chosen, status))
+        statuses.append(parsed_status(chosen, status))
     probabilities = np.array(is_chosen).astype(np.float64)
     scored_by = pl.repeat(SCORED_BY_PARSING, len(said), eager=True).cast(pl.Categorical)
     return pl.DataFrame(
         [
-            lists_of("probabilities", probabilities, np.array(is_known), pl.Float32),
+            to_list_column("probabilities", probabilities, np.array(is_known), pl.Float32),
             pl.Series("status", statuses, pl.Categorical),
             said["response"],
             scored_by.alias("scored_by"),
@@ -98,7 +98,7 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     return reading._replace(value=places[chosen])
 
 
-def status_of(place: int | None, status: str) -> str:
+def parsed_status(place: int | None, status: str) -> str:
     """Returns the status of a parsed response.
 
     Args:

@@ -192,7 +192,7 @@ class Prompter:
     def template(self) -> str:
         """The chat template, to which it is always the same day."""
         template = str(self.tokenizer.get_chat_template())
-        return f"{clock_of(self.day)}\n{template}" if CLOCK in template else template
+        return f"{clock_macro(self.day)}\n{template}" if CLOCK in template else template
 
     def tokens(self, prompts: Sequence[str]) -> list[list[int]]:
         """Tokenizes prompts, or prompts with something behind them."""
@@ -202,7 +202,7 @@ class Prompter:
         return [[*self.begin, *encoding.ids] for encoding in encodings]
 
 
-def clock_of(day: date) -> str:
+def clock_macro(day: date) -> str:
     """Returns the macro that stands in place of the function that gives chat templates the date.
 
     Nothing but plain values may be handed to a template. Behind the macro the line ends without

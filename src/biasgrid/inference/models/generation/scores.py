@@ -119,7 +119,7 @@ class OptionReads:
         np.subtract.at(own, self.within[:, 0], joint[self.within[:, 1]])
         return own.clip(min=0)
 
-    def sums_of_options(self, probabilities: FloatArray, shape: tuple[int, int]) -> FloatArray:
+    def sum_over_forms(self, probabilities: FloatArray, shape: tuple[int, int]) -> FloatArray:
         """Returns the probability of every option: the sum over its sequences.
 
         Args:

@@ -92,7 +92,7 @@ def answer_without_thoughts(said: str | None, ended: bool) -> tuple[str, str]:
     return answer, "ok" if answer else "empty"
 
 
-def warn_of_strange_marks(model: str, responses: Sequence[str]) -> None:
+def warn_about_marks(model: str, responses: Sequence[str]) -> None:
     """Warns of answers that begin with an unknown mark, such as of thoughts."""
     matches = map(LOOKS_LIKE_A_MARK.match, responses)
     marks = [match[1] for match in matches if match]

@@ -27,7 +27,7 @@ class BlankInput(NamedTuple):
     token: int | None
 
 
-def inputs_of_blank(
+def blank_inputs(
     tokenizer: PreTrainedTokenizerFast, context: str, sentence: str, lead: str, instance: int
 ) -> list[BlankInput]:
     """Returns the inputs that score the word which a sentence has at the BLANK of its context.

@@ -17,9 +17,9 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
-from biasgrid.inference.engine.segments import segments_of
+from biasgrid.inference.engine.segments import segments_from_ids
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.generation.checks import check_causal, loader_of
+from biasgrid.inference.models.generation.checks import check_causal, choose_loader
 from biasgrid.inference.models.generation.prompts import special_beginning
 from biasgrid.inference.models.likelihood.sentences import (
     Counts,
@@ -27,7 +27,7 @@ from biasgrid.inference.models.likelihood.sentences import (
     Reads,
     SentenceBackEnd,
     needed_pairs,
-    sums_of_places,
+    sum_places,
 )
 from biasgrid.inference.scorings import CAUSAL
 
@@ -94,9 +94,9 @@ class CausalLikelihood(SentenceBackEnd):
         return {name: facts[name] for name in ("precision", "scoring")}
 
     @classmethod
-    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+    def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
         """Returns the class of transformers that loads the model of a record."""
-        return loader_of(record)
+        return choose_loader(record)
 
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
@@ -139,7 +139,7 @@ class CausalLikelihood(SentenceBackEnd):
         # All tokens are in the first segments; all rows share one second segment, which is empty.
         first_of = np.arange(len(rows), dtype=np.int32)
         second_of = np.zeros(len(rows), dtype=np.int32)
-        base = TokenRows(segments_of(rows), segments_of([[]]), first_of, second_of)
+        base = TokenRows(segments_from_ids(rows), segments_from_ids([[]]), first_of, second_of)
         return EncodedSentences.of(base, reads, counts, self.model)
 
     def _tokens(self, context: str | None, sentence: str) -> tuple[Sequence[int], Sequence[int]]:
@@ -209,7 +209,7 @@ class CausalLikelihood(SentenceBackEnd):
         rows = torch.arange(len(logits), device=logits.device)[:, None]
         read = logits[rows, places.clamp(min=0)].log_softmax(dim=2)
         values = read.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)
-        return {"score": sums_of_places(values, places)}
+        return {"score": sum_places(values, places)}
 
 
 Read = tuple[Sequence[int], Sequence[int], Sequence[int]]

@@ -17,7 +17,7 @@ from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.likelihood.blank import BlankInput, inputs_of_blank
+from biasgrid.inference.models.likelihood.blank import BlankInput, blank_inputs
 from biasgrid.inference.models.likelihood.sentences import (
     NO_PLACE,
     Counts,
@@ -26,7 +26,7 @@ from biasgrid.inference.models.likelihood.sentences import (
     SentenceBackEnd,
     SentenceChoices,
     needed_pairs,
-    sums_of_places,
+    sum_places,
 )
 from biasgrid.inference.models.masked.head import MaskHead, at_places
 from biasgrid.inference.models.scorers.whole_texts import truncate_rows
@@ -103,7 +103,7 @@ class MaskedLikelihood(SentenceBackEnd):
             model.set_attn_implementation("eager")
 
     @classmethod
-    def loader_of(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+    def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
         """Returns the class of transformers that loads a model with the head which the formula
         needs.
         """
@@ -221,7 +221,7 @@ class MaskedLikelihood(SentenceBackEnd):
         for row, (instance, context, text) in enumerate(
             zip(asked["instance"], contexts, texts, strict=True)
         ):
-            found = inputs_of_blank(
+            found = blank_inputs(
                 self.tokenizer, context, text, WORD_LEADS[self.name], int(instance)
             )
             inputs += found
@@ -271,11 +271,11 @@ class MaskedLikelihood(SentenceBackEnd):
             else logits.log_softmax(dim=2)
         )
         if self.name == "sss-table":
-            return {"score": sums_of_tables(scores, places, tokens)}
+            return {"score": sum_tables(scores, places, tokens)}
         values = scores.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)
         if self.name == "aula":
             values = values * attention_received(outputs.attentions, places)
-        return {"score": sums_of_places(values, places)}
+        return {"score": sum_places(values, places)}
 
 
 def with_masks(ids: torch.Tensor, places: torch.Tensor, mask: int) -> torch.Tensor:
@@ -314,9 +314,7 @@ def attention_received(
     return at_places(received[:, :, None], places.clamp(min=0)).squeeze(2)
 
 
-def sums_of_tables(
-    scores: torch.Tensor, places: torch.Tensor, tokens: torch.Tensor
-) -> torch.Tensor:
+def sum_tables(scores: torch.Tensor, places: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
     """Adds up the scores of all tokens that are read at all places that are read, divided by their
     number.
 

@@ -21,7 +21,7 @@ from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
 from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.out_of_vocabulary import known_tokens, token_for_unknown
+from biasgrid.inference.engine.out_of_vocabulary import embedding_count, unknown_token_id
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import SCORINGS, SentenceScoring, scorings_of
 from biasgrid.tables.answers.likelihood import SCHEMA
@@ -104,7 +104,7 @@ class Counts:
         truncated: BoolArray,
     ) -> Counts:
         """Counts the tokens of sentences; special tokens are not among them."""
-        unknown = token_for_unknown(tokenizer)
+        unknown = unknown_token_id(tokenizer)
         lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
         unknown_counts = np.zeros_like(lengths)
         if unknown is not None:
@@ -221,7 +221,7 @@ class SentenceBackEnd(LocalBackEnd):
         """
         super().take(instances, settings)
         if self.scoring.inputs == "one":
-            most = MOST_LOGITS[self.model.device.type] // known_tokens(self.model)
+            most = MOST_LOGITS[self.model.device.type] // embedding_count(self.model)
             self.token_budget = max(1, min(self.token_budget, most))
 
     def table(
@@ -294,6 +294,6 @@ def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:
     return pairs.to_list()
 
 
-def sums_of_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+def sum_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
     """Adds up what was read of each row; shape (rows,)."""
     return torch.where(places >= 0, values, 0).sum(dim=1, dtype=torch.float64).float()

@@ -17,7 +17,7 @@ import torch
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.sections import Scoring, TargetScoring
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.engine.back_end import lists_of, numbered_values
+from biasgrid.inference.engine.back_end import columns_with_prefix, to_list_column
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
 from biasgrid.inference.engine.encoding import TokenRows
@@ -27,7 +27,7 @@ from biasgrid.inference.models.masked.candidate_tokens import (
     Insert,
     TokenReading,
     VocabularyTokens,
-    inserts_of,
+    candidate_inserts,
     tokens_in_place,
 )
 from biasgrid.inference.models.masked.head import MaskHead
@@ -35,8 +35,8 @@ from biasgrid.inference.models.masked.rows import (
     CandidateWords,
     MaskRows,
     best_ranks,
-    inputs_of_kinds,
     mask_rows,
+    merge_inputs,
     token_products,
 )
 from biasgrid.inference.models.masked.texts import MASK, MaskTexts
@@ -134,7 +134,7 @@ class FillMask(LocalBackEnd):
         around = list(dict.fromkeys(arounds := texts.around(self.tokenizer.mask_token)))
         number_of = {text: number for number, text in enumerate(around)}
         around_of = np.array([number_of[text] for text in arounds], dtype=np.int64)
-        columns = {name: asked[name] for name in numbered_values(asked, "candidate")}
+        columns = {name: asked[name] for name in columns_with_prefix(asked, "candidate")}
         placed = pl.DataFrame(columns | {"around": around_of[texts.statement_of]})
         kinds, kind_of = distinct_rows(placed, placed.columns)
         candidates = kinds.drop("around")
@@ -151,7 +151,7 @@ class FillMask(LocalBackEnd):
             )
         example = numbered_rows([kind_of])[0]
         places = [around[number] for number in kinds["around"]]
-        inputs = inputs_of_kinds(
+        inputs = merge_inputs(
             self._words(candidates, places, [text for (text,) in texts.whole(example)])
         )
         read = mask_rows(rows, masks, inputs, kind_of)
@@ -220,7 +220,7 @@ class FillMask(LocalBackEnd):
         if key not in self.known:
             mask: int = self.tokenizer.mask_token_id
             tokens = self._ways(spellings, text)
-            inserts = inserts_of(tokens, self.choices.target_scoring, mask)
+            inserts = candidate_inserts(tokens, self.choices.target_scoring, mask)
             # A word that has no token still has its row.
             self.known[key] = inserts or [(Insert((mask,), 0), [])]
         return self.known[key]
@@ -302,13 +302,13 @@ class FillMask(LocalBackEnd):
         tokens = asked.inputs.tokens[inputs]
         values, pieces = token_products(columns["probabilities"], tokens, part.owner)
         lists = [
-            lists_of("probabilities", values, known, pl.Float32),
-            lists_of("tokens", pieces, pieces > 0, pl.UInt8),
+            to_list_column("probabilities", values, known, pl.Float32),
+            to_list_column("tokens", pieces, pieces > 0, pl.UInt8),
         ]
         if self.choices.ranks:
             first = asked.inputs.is_first[inputs][:, None, None] & (tokens >= 0)
             ranked = best_ranks(columns["ranks"], first, part.owner)
-            lists.append(lists_of("ranks", ranked, ranked > 0, pl.UInt32))
+            lists.append(to_list_column("ranks", ranked, ranked > 0, pl.UInt32))
         return pl.DataFrame(lists)
 
 

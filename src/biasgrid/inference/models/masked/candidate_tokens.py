@@ -70,7 +70,7 @@ def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
     return VocabularyTokens(word, ids, written.word_ids[begin:end])
 
 
-def inserts_of(
+def candidate_inserts(
     ways: Sequence[VocabularyTokens], scoring: TargetScoring | None, mask: int
 ) -> list[tuple[Insert, list[TokenReading]]]:
     """Returns the inputs that score a candidate; the ways to write it share those which they have

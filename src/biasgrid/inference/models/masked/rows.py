@@ -29,7 +29,7 @@ class CandidateWords(NamedTuple):
     word_of: IntArray
 
 
-class WantedTokens(NamedTuple):
+class ColumnInputs(NamedTuple):
     """What must be read for a column.
 
     Attributes:
@@ -88,7 +88,7 @@ class MaskRows:
     place: Int32Array
 
 
-def inputs_of_kinds(words: Sequence[CandidateWords]) -> Inputs:
+def merge_inputs(words: Sequence[CandidateWords]) -> Inputs:
     """Returns the inputs that score all words of all kinds; words share those which they have in
     common.
 
@@ -109,7 +109,7 @@ def inputs_of_kinds(words: Sequence[CandidateWords]) -> Inputs:
     return Inputs(inserts, begins, insert_of, tokens)
 
 
-def wanted_tokens(words: CandidateWords, numbers: Mapping[Insert, int]) -> WantedTokens:
+def wanted_tokens(words: CandidateWords, numbers: Mapping[Insert, int]) -> ColumnInputs:
     """Returns what must be read for a column.
 
     Args:
@@ -126,7 +126,7 @@ def wanted_tokens(words: CandidateWords, numbers: Mapping[Insert, int]) -> Wante
     sizes = np.array([len(word) for word in words.asked], dtype=np.int64)
     of_kind = sizes[words.word_of]
     input_of = runs((np.cumsum(sizes) - sizes)[words.word_of], of_kind)
-    return WantedTokens(
+    return ColumnInputs(
         np.repeat(np.arange(len(of_kind)), of_kind), inserts[input_of], tokens[input_of]
     )
 

@@ -66,7 +66,7 @@ class Recipe:
             UserError: a file is not JSON.
         """
         settings = encoder_settings(name, folder)
-        pooling, includes_prompt = pooling_of(name, folder)
+        pooling, includes_prompt = read_pooling(name, folder)
         config = read_checkpoint_json(name, folder / "config_sentence_transformers.json")
         prompts = config.get("prompts") or {}
         if not isinstance(prompts, dict):
@@ -120,7 +120,7 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
     return content
 
 
-def pooling_of(name: str, folder: Path) -> tuple[str, bool]:
+def read_pooling(name: str, folder: Path) -> tuple[str, bool]:
     """Returns the pooling of a checkpoint, and whether it includes the tokens of a prompt.
 
     Returns:

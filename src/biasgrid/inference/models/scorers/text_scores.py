@@ -11,7 +11,7 @@ import polars as pl
 import torch
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.checkpoints.classes import activation_of, activation_problem
+from biasgrid.inference.checkpoints.classes import activation_problem, choose_activation
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.models.scorers.whole_texts import WholeTextBackEnd, WholeTexts
@@ -49,7 +49,7 @@ class TextScores(WholeTextBackEnd):
         kind, given = model.config.problem_type, self.scorer.get("activation")
         if wrong := activation_problem(kind, given):
             raise ModelError(f"the checkpoint {wrong.problem}; expected {wrong.expected}")
-        self.activation = activation_of(kind, given)
+        self.activation = choose_activation(kind, given)
         self.places = class_places(model.config, self.scorer["labels"], self.activation)
 
     @torch.inference_mode()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 import torch
 
-from biasgrid.inference.checkpoints.checkpoint import folder_of, name_of
+from biasgrid.inference.checkpoints.checkpoint import checkpoint_name, local_folder
 from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.settings import InferenceSettings
@@ -55,7 +55,7 @@ class TextVectors(WholeTextBackEnd):
         Raises:
             ModelError: see `Recipe.of`.
         """
-        recipe = Recipe.of(name_of(record), folder_of(record))
+        recipe = Recipe.of(checkpoint_name(record), local_folder(record))
         back_end = super().load(record, settings)
         back_end.recipe = recipe
         back_end.most = back_end.most or recipe.longest

@@ -15,19 +15,19 @@ import polars as pl
 
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
-    folder_of,
+    checkpoint_name,
     load_recorded_tokenizer,
     loading_errors,
-    name_of,
+    local_folder,
     switches,
 )
 from biasgrid.inference.engine.back_end import (
     BackEnd,
     PromptPart,
-    answers_to,
-    lists_of,
-    numbered_values,
-    tables_in_time,
+    columns_with_prefix,
+    tables_at_intervals,
+    to_list_column,
+    with_instance_and_key,
 )
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
@@ -39,7 +39,7 @@ from biasgrid.inference.models.generation.prompts import (
     request_texts,
 )
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.generation.thoughts import Thoughts, warn_of_strange_marks
+from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries, server_access
 from biasgrid.inference.models.servers.identity import answering_server, server_of
 from biasgrid.inference.models.servers.methods import (
@@ -165,8 +165,8 @@ def longest_of(record: Mapping[str, Any]) -> int | None:
         return None
     from transformers import AutoConfig
 
-    with loading_errors(name_of(record)):
-        config = AutoConfig.from_pretrained(folder_of(record), **switches(record))
+    with loading_errors(checkpoint_name(record)):
+        config = AutoConfig.from_pretrained(local_folder(record), **switches(record))
     tokenizer: PreTrainedTokenizerFast = load_recorded_tokenizer(record)
     positions = getattr(config.get_text_config(), "max_position_embeddings", None)
     return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
@@ -309,7 +309,7 @@ class Server(BackEnd):
         """Answers parts, many requests at a time."""
         for part in parts:
             yield from self._ask(part.unanswered)
-        warn_of_strange_marks(self.settings.model, self.responses)
+        warn_about_marks(self.settings.model, self.responses)
         self._warn_of_other_models()
         self._warn_of_long_texts()
 
@@ -327,10 +327,10 @@ class Server(BackEnd):
             if complete.is_empty():
                 return complete
             answers = [arrivals.answers_to(number) for number in numbers]
-            return answers_to(complete, self.columns_of(complete, answers))
+            return with_instance_and_key(complete, self.columns_of(complete, answers))
 
         steps = self.dispatcher.ask(arrivals.missing(), arrivals.add)
-        yield from tables_in_time(steps, take)
+        yield from tables_at_intervals(steps, take)
 
     def requests_of(self, prompts: pl.DataFrame) -> list[list[Request]]:
         """Returns the requests of each prompt."""
@@ -354,7 +354,7 @@ class Server(BackEnd):
 
     def options_of(self, prompts: pl.DataFrame) -> list[OptionTexts]:
         """Returns the options of each prompt; null for one that is not there."""
-        names = numbered_values(prompts, "candidate")
+        names = columns_with_prefix(prompts, "candidate")
         options: list[OptionTexts] = prompts.select(pl.col(names).cast(pl.String)).rows()
         return options
 
@@ -377,7 +377,7 @@ class Server(BackEnd):
         masses = [None if row.mass is None else min(row.mass, 1.0) for row in scores]
         return pl.DataFrame(
             [
-                lists_of("probabilities", values, np.array(is_known), pl.Float32),
+                to_list_column("probabilities", values, np.array(is_known), pl.Float32),
                 pl.Series("mass", masses, pl.Float32),
                 pl.Series("scored_by", [method.name] * len(scores), pl.Categorical),
                 pl.Series("status", [row.status for row in scores], pl.Categorical),

@@ -17,7 +17,7 @@ from biasgrid.inference.models.generation.options import (
     AnswerBeginnings,
     shared_beginning,
 )
-from biasgrid.inference.models.generation.parsing import chosen_option, status_of
+from biasgrid.inference.models.generation.parsing import chosen_option, parsed_status
 from biasgrid.inference.models.generation.prompts import Messages
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
@@ -207,7 +207,9 @@ class ParsedText(ScoringMethod):
         if status in ("ok", "length"):
             chosen = chosen_option(response, status != "length", options)
         if chosen is None:
-            return OptionScores([None] * len(options), None, status_of(chosen, status), response)
+            return OptionScores(
+                [None] * len(options), None, parsed_status(chosen, status), response
+            )
         probabilities: list[float | None] = []
         for place, option in enumerate(options):
             probabilities.append(None if option is None else float(place == chosen))
