@@ -23,6 +23,8 @@ LETTERS = [
     for one, two in (("Good", "Bad"), ("Bad", "Good"))
 ]
 GROUPS = ["cook", "cook", "man", "man"]
+HUGE = 10**400
+"""JSON can hold it, a float cannot."""
 
 
 def row(
@@ -124,6 +126,25 @@ def test_validate_finds_what_the_job_would_refuse(
     with pytest.raises(InputError) as refused:
         load_word_lists(load_config(config))
     assert str(refused.value) == said.rstrip()
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "fault"),
+    [
+        ("score", HUGE, "score: "),
+        ("scores", {"a": -HUGE}, "scores: "),
+        ("probabilities", {"a": HUGE}, "probabilities: 'a' has 1000"),
+        ("probability", HUGE, "probability: "),
+        ("vector", [1, HUGE], "vector: "),
+    ],
+    ids=["score", "scores", "probabilities", "probability", "vector"],
+)
+def test_an_integer_that_is_too_large_for_a_number_is_a_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: Any, fault: str
+) -> None:
+    config = project(tmp_path, "tone", [row(TONE[0]) | {column: value}, row(TONE[1])])
+    monkeypatch.chdir(tmp_path)
+    assert f"answers.jsonl, line 1, {fault}" in validated(config)
 
 
 def test_items_of_one_text_have_one_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

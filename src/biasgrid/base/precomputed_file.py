@@ -281,7 +281,7 @@ def read_log_likelihoods(value: Any) -> NumbersByOption | None:
     log_likelihoods = read_json_object(value)
     for number in (log_likelihoods or {}).values():
         # Minus infinity, for a probability of 0, is allowed.
-        if type(number) not in (int, float) or math.isnan(number) or number > 0:
+        if number != -math.inf and (not is_finite_number(number) or number > 0):
             raise ValueError
     return log_likelihoods
 
@@ -298,7 +298,7 @@ def read_probabilities(value: Any) -> NumbersByOption | None:
         if type(number) not in (int, float):
             raise ValueError
         if not -PROBABILITY_ROUNDING <= number <= 1 + PROBABILITY_ROUNDING:
-            raise Problem(f"{name!r} has {number}", "a number between 0 and 1")
+            raise Problem(f"{name!r} has {value_text(number)}", "a number between 0 and 1")
     return probabilities
 
 
@@ -306,10 +306,20 @@ def read_finite_number(value: Any) -> float | None:
     """Returns a finite number, which is text in CSV, None without one; else raises ValueError."""
     if value in (None, ""):
         return None
-    number = float(value) if type(value) in (str, int, float) else math.nan
-    if not math.isfinite(number):
+    if type(value) is str:
+        value = float(value)
+    if not is_finite_number(value):
         raise ValueError
-    return number
+    return float(value)
+
+
+def is_finite_number(value: Any) -> bool:
+    """Whether a value is a finite number that a float can hold; true and false are not numbers."""
+    try:
+        # `isfinite` converts to float, for which JSON may have integers that are too large.
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def read_probability(value: Any) -> float | None:
@@ -333,7 +343,7 @@ def read_vector(value: Any) -> list[float] | None:
     if not isinstance(numbers, list) or not numbers:
         raise ValueError
     for place, number in enumerate(numbers):
-        if type(number) not in (int, float) or not math.isfinite(number):
+        if not is_finite_number(number):
             raise Problem(f"{value_text(number)} in place {place}", "finite numbers")
     if not any(numbers):
         raise Problem("only zeros", "a vector with a direction")
