@@ -158,6 +158,10 @@ def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:
             ),
         ),
         ("as]", "as", "line 7: not YAML"),
+        ("articles:", "on: [Claro]\narticles:", "line 6, on: unknown key"),
+        ("articles:", "0: [Nunca]\narticles:", "line 6, 0: unknown key"),
+        ("articles:", "no: [Nunca]\narticles:", "line 6: the key 'no' is already in line 3"),
+        ("articles:", "doubts: '(?<=se )eu'\narticles:", "line 6, doubts: '(?<=se )eu' is none"),
     ],
 )
 def test_faults_of_the_file_are_named_with_line_and_key(
@@ -170,6 +174,27 @@ def test_faults_of_the_file_are_named_with_line_and_key(
     assert told.stderr.startswith("1 fault in the input:")
     assert f"{tmp_path}/lists/pt.yaml, " in told.stderr
     assert fault in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("says", "example"),
+    [
+        (r"não\ posso", "Não  posso."),
+        (r"não[ -]posso", "não-posso"),
+        (r"não[ -]posso", "não\tposso"),
+        (r"não[^ ]posso", "não-posso"),
+        (r"[]]não \[ posso", "]não  [ posso"),
+    ],
+)
+def test_a_space_of_a_pattern_matches_any_white_space(
+    tmp_path: Path, says: str, example: str
+) -> None:
+    phrase = {"says": says, "example": example}
+    words = yaml.safe_dump({"yes": ["Sim"], "no": ["Não"], "refusals": [phrase]})
+    result = RUNNER.invoke(app, ["validate", str(write_config(tmp_path, words))])
+    assert (result.exit_code, result.stderr) == (0, "")
+    language = language_words(str(tmp_path / "lists/pt.yaml"))
+    assert refusal_column(pl.Series([example]), language).to_list() == [True]
 
 
 @pytest.mark.parametrize(

@@ -307,6 +307,8 @@ OPPOSITES = (("yes", "no"), ("agree", "disagree"))
 """Keys of words that answer a question in opposite ways."""
 EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
 PATTERN = "a regular expression, as Python reads it"
+PATTERN_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)
+"""Finds escaped characters, character classes and spaces in a pattern."""
 
 
 def names_all(prompt: str, words: tuple[str, ...]) -> bool:
@@ -318,12 +320,14 @@ def names_all(prompt: str, words: tuple[str, ...]) -> bool:
 
 
 def language_words(reference: str) -> Language:
-    """Returns the words of a language; none of a file with faults, which `language_file_faults`
-    yields.
+    """Returns the words of a language.
+
+    `Language()`, in which all is empty, stands for a language without words: a code that biasgrid
+    has no file for, or a file that is missing or malformed. Patterns are not checked here: call
+    `language_file_faults` before words of a user's file are used.
 
     Args:
-        reference: a code such as `es` or `pt-BR`, of which a region makes no difference, or the
-            path of a file.
+        reference: a code such as `es` or `pt-BR`, whose region is ignored, or the path of a file.
     """
     if not is_file_of_words(reference):
         return shipped_words(reference.partition("-")[0])
@@ -396,11 +400,23 @@ def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
 
 
 def with_any_space(pattern: str) -> str:
-    """Returns a pattern whose spaces match any white space.
+    r"""Returns a pattern in which a space, also an escaped one, matches any amount of white space.
 
-    Without its marks, `do **not** agree` has two spaces between words.
+    A space in a character class, such as `[ -]`, matches one character of white space. The result
+    may be invalid although the pattern is valid: a look-behind must not have a variable length.
     """
-    return pattern.replace(" ", r"(?:\s+)")
+
+    def widen(match: re.Match[str]) -> str:
+        part = match[0]
+        if part in (" ", r"\ "):
+            # Without its marks, `do **not** agree` has two spaces between words.
+            return r"(?:\s+)"
+        if " " in part and part.startswith("["):
+            start = 2 if part.startswith("[^") else 1
+            return rf"{part[:start]}\s{part[start:]}"
+        return part
+
+    return PATTERN_PARTS.sub(widen, pattern)
 
 
 def read_language_file(path: str) -> tuple[Document, LanguageSection]:
@@ -410,10 +426,6 @@ def read_language_file(path: str) -> tuple[Document, LanguageSection]:
         InputError: with every fault of its form.
     """
     document = read_yaml(path, EXPECTED, ", ".join(LanguageSection.model_fields))
-    # Without quotation marks, YAML reads these two keys as true and false.
-    names: dict[Any, str] = {True: "yes", False: "no"}
-    content = {names.get(key, key): value for key, value in document.content.items()}
-    document = document._replace(content=content)
     return document, document.checked(LanguageSection, path)
 
 
@@ -471,7 +483,7 @@ def phrase_faults(
     yield from faults
     if faults or not phrase.example:
         return
-    if not re.search(phrase.says, phrase.example, re.IGNORECASE):
+    if not re.search(with_any_space(phrase.says), phrase.example, re.IGNORECASE):
         problem = f"does not read its example {phrase.example!r}"
         yield document.fault(path, place, problem, "an example that it reads")
 
@@ -495,12 +507,14 @@ def opposite_faults(
 def pattern_faults(
     document: Document, path: str, place: NodePlace, pattern: str
 ) -> Iterator[Fault]:
-    """Yields a pattern that is not a regular expression."""
+    """Yields a fault if a pattern does not compile, as it is or once its spaces are widened."""
+    problem = f"{pattern!r} is not a regular expression"
     try:
         re.compile(pattern)
+        problem = f"{pattern!r} is none once its spaces match any white space"
+        re.compile(with_any_space(pattern))
     except re.error as error:
-        problem = f"{pattern!r} is not a regular expression ({error})"
-        yield document.fault(path, place, problem, PATTERN)
+        yield document.fault(path, place, f"{problem} ({error})", PATTERN)
 
 
 ENGLISH_WORDS = language_words(ENGLISH)

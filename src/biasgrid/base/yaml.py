@@ -1,6 +1,7 @@
 """Reads YAML files with the lines of all values.
 
-Repeated keys are refused, since PyYAML silently keeps the last of them.
+Repeated keys are refused, since PyYAML silently keeps the last of them. Keys that YAML 1.1 reads as
+booleans, such as `yes`, `no` and `on`, are texts.
 """
 
 from __future__ import annotations
@@ -22,6 +23,22 @@ from biasgrid.base.text import HALF_CHARACTER, read_text
 MOST_NODES = 100_000
 NodePlace = tuple[int | str, ...]
 """Keys and numbers of items, from the outermost to the innermost."""
+
+
+class TextKeyLoader(yaml.SafeLoader):
+    """Reads keys such as `yes`, `no` and `on` as texts, not as booleans.
+
+    As booleans, `yes` and `on` would be one key, and so would `no` and 0, which Python takes for
+    equal. The last one would win.
+    """
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Constructs a mapping, including the keys that `<<` merges into it."""
+        self.flatten_mapping(node)
+        for key, _ in node.value:
+            if key.tag == "tag:yaml.org,2002:bool":
+                key.tag = "tag:yaml.org,2002:str"
+        return super().construct_mapping(node, deep=deep)
 
 
 class Repeated(NamedTuple):
@@ -149,7 +166,7 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
     Raises:
         yaml.YAMLError: the text is not YAML.
     """
-    loader = yaml.SafeLoader(text)
+    loader = TextKeyLoader(text)
     try:
         root = loader.get_single_node()
         if root is None:
