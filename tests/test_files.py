@@ -68,6 +68,25 @@ def test_the_next_writer_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert names(tmp_path) == [other.name, "file.txt"]
 
 
+def test_a_writer_keeps_the_temporary_file_of_another_that_still_runs(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    with whole_file(path) as partial:
+        partial.write_text("last")
+        write_text(path, "first")
+        assert path.read_text() == "first"
+    assert path.read_text() == "last"
+    assert names(tmp_path) == ["file.txt"]
+
+
+def test_temporary_files_of_other_machines_are_removed_once_they_are_old(tmp_path: Path) -> None:
+    fresh, old = (tmp_path / f".file.txt.0000-1-{digit * 8}" for digit in "12")
+    for partial in (fresh, old):
+        partial.touch()
+    os.utime(old, (0, 0))
+    write_text(tmp_path / "file.txt", "whole")
+    assert names(tmp_path) == [fresh.name, "file.txt"]
+
+
 TOO_LARGE = """
 import resource, signal, sys
 import polars as pl

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
 from secrets import token_hex
+from socket import gethostname
 from typing import Any
 
 from biasgrid.base.faults import UserError, nearest_name
@@ -24,6 +25,10 @@ PARENT = "BIASGRID_PARENT"
 was given up.
 """
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+MACHINE = sha256(gethostname().encode()).hexdigest()[:4]
+"""Distinguishes this machine in names of temporary files from others that share the folder."""
+SECONDS_UNTIL_ABANDONED = 24 * 60 * 60
+"""The age at which a temporary file of another machine is taken for that of a killed writer."""
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -72,17 +77,18 @@ def missing_path(path: Path) -> str:
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Gives a temporary path for what shall be a file; the file is there once the context ends
-    without an error.
+    """Yields a temporary path beside `path`; the body must create a file there.
 
-    What killed writers of the same file have left is removed.
+    If the body ends without an error, the file is moved to `path`, else it is removed. Several
+    writers may be at work on one path; the last that ends wins. Temporary files that killed writers
+    have left are removed.
 
     Args:
-        path: the file; folders that are missing are made.
+        path: the file; missing folders are made. The temporary path does not have its suffix.
 
     Raises:
-        UserError: what is there is no file; or the disk is full, or the system refuses for another
-            reason.
+        UserError: `path` exists and is not a regular file; or any OSError of the body, reported as
+            a refusal to write `path`.
     """
     path = Path(path)
     with explain_refusal(path):
@@ -92,7 +98,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         remove_partials(path)
-        partial = path.with_name(f".{path.name}.{token_hex(4)}")
+        partial = path.with_name(f".{path.name}.{MACHINE}-{os.getpid()}-{token_hex(4)}")
         try:
             yield partial
             # Some file systems report only now that there was no room.
@@ -144,11 +150,32 @@ def refuse_without_parent(path: str | Path) -> None:
 
 
 def remove_partials(path: Path) -> None:
-    """Removes the temporary files of a file's earlier writers."""
-    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}")
+    """Removes temporary files of `whole_file` whose writers have ended without removing them."""
+    name = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-f]{{4}})-(\d+)-[0-9a-f]{{8}}")
     for partial in path.parent.glob(f".{path.name[:1]}*"):
-        if name.fullmatch(partial.name):
-            partial.unlink(missing_ok=True)
+        match = name.fullmatch(partial.name)
+        if match is None:
+            continue
+        # A writer may have finished by now.
+        with suppress(FileNotFoundError):
+            if match[1] == MACHINE:
+                has_ended = not is_running(int(match[2]))
+            else:
+                # Nodes of a cluster share folders. The processes of others cannot be asked for.
+                has_ended = time.time() - partial.stat().st_mtime > SECONDS_UNTIL_ABANDONED
+            if has_ended:
+                partial.unlink()
+
+
+def is_running(process: int) -> bool:
+    """Whether this machine has a process of a number."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 @contextmanager
