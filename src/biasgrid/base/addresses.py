@@ -227,14 +227,15 @@ def is_in_network(host: str, network: str) -> bool:
 
 
 def without_secret(text: str, secrets: Iterable[str]) -> str:
-    """Returns a text from a server to which secrets were sent, with stars in their place.
+    """Returns a text with stars in place of secrets.
 
-    They are found as they are, in base64 (also within what was encoded, such as `Bearer KEY`), in
-    hexadecimal digits, and with characters written as in addresses, JSON or HTML.
+    Secrets are recognised as they are, in base64 (also as a part of the encoded text, such as
+    `Bearer KEY`), in hexadecimal digits, and with characters escaped as in addresses, JSON or HTML.
 
     Args:
-        text: an answer or an error.
-        secrets: keys and passwords; those shorter than `SHORTEST` are left.
+        text: an answer or error of a server to which the secrets were sent, which may repeat them.
+        secrets: keys and passwords. Those of fewer than `FEWEST_CHARACTERS` characters stay in the
+            text.
     """
     for secret in sorted(
         {secret for secret in secrets if len(secret) >= FEWEST_CHARACTERS}, key=len, reverse=True
