@@ -232,6 +232,26 @@ def test_an_installed_plugin_is_found_by_its_entry_point(
     assert read().registry.families["installed"] == "installed_greetings"
 
 
+def test_an_installed_plugin_without_the_module_of_a_stage_is_a_fault(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = project / "installed_stance"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "family.py").write_text(FAMILY)
+    (project / "c.yaml").write_text(yaml.safe_dump(extending.config()))
+    monkeypatch.syspath_prepend(project)
+    points = [EntryPoint("stance", "installed_stance", registry.PLUGINS)]
+    monkeypatch.setattr(
+        registry, "entry_points", lambda group: points if group == registry.PLUGINS else []
+    )
+    result = CliRunner().invoke(app, ["validate", "c.yaml"])
+    assert result.exit_code == 2
+    assert (
+        "entry point stance: 'installed_stance' lacks `read`; expected it in installed_stance.read"
+    ) in result.stderr
+
+
 def test_no_code_runs_that_the_config_does_not_name(project: Path) -> None:
     (project / "plugins/other.py").write_text("raise RuntimeError('was run')")
     assert read().registry.families.keys() >= {"greetings"}

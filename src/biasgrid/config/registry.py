@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import create_model
 
 from biasgrid.base.faults import Fault, InputError, Problem, UserError, one_of
-from biasgrid.base.references import RUNS, how_it_ends, load, load_reference, stage
+from biasgrid.base.references import RUNS, exists, how_it_ends, load, load_reference, stage
 from biasgrid.base.sections import Model, ModelSource
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, SOURCES, RegistryEntry
@@ -200,7 +200,7 @@ class Plugin:
         if not path:
             return
         module, _, name = path.rpartition(":")
-        named_class = getattr(load(module), name, None)
+        named_class = getattr(load(module), name, None) if exists(module) else None
         if not (isinstance(named_class, type) and issubclass(named_class, kind)):
             expected = f"a subclass of {kind.__name__}: see docs/extending.md"
             raise PluginError(f"names {path}", expected)
@@ -210,12 +210,24 @@ class Plugin:
                 raise PluginError(problem, f"{one_of(SOURCES)}, or none at all")
 
     def check_stage(self, part: str, names: Iterable[str]) -> None:
-        """Refuses a family that lacks a function of a stage; files are parsed, not imported."""
+        """Refuses a family that lacks the module of a stage, or a name in it.
+
+        Files are parsed, modules of installed packages imported.
+
+        Args:
+            part: the stage, a key of `STAGES` or `SYNTHETIC_STAGE`.
+            names: the names that the module must define.
+
+        Raises:
+            PluginError: with the first name that is missing, also if the whole module is.
+        """
         reference = stage(self.reference, part)
         if reference.endswith(".py"):
             defined = top_names(Path(reference))
-        else:
+        elif exists(reference):
             defined = set(dir(load(reference)))
+        else:
+            defined = set()
         for name in names:
             if name not in defined:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
