@@ -298,10 +298,22 @@ def test_what_matters_least_goes_first() -> None:
 
 
 def test_the_widest_names_are_cut_first() -> None:
-    table = terminal_table(["cell", "state"], ["rows"], 80)
+    names = ["cell", "state"]
+    table = terminal_table(names, ["rows"], 80)
     table.add_row("a-name-of-20-letters", "state", "11111")
-    assert (
-        lines_of(fit_to_width(table, [], 80, names=2), 80)[1] == "a-name-of-20-letters state 11111"
-    )
-    assert lines_of(fit_to_width(table, [], 22, names=2), 22)[1] == "a-name-of… state 11111"
-    assert lines_of(fit_to_width(table, [], 15, names=2), 15)[1] == "a-n… sta… 11111"
+    drawn = {
+        width: lines_of(fit_to_width(table, [], width, name_titles=names), width)[1]
+        for width in (80, 22, 15)
+    }
+    assert drawn[80] == "a-name-of-20-letters state 11111"
+    assert drawn[22] == "a-name-of… state 11111"
+    assert drawn[15] == "a-n… sta… 11111"
+
+
+def test_a_number_is_not_cut_like_the_column_of_names_left_of_it_that_was_left_out() -> None:
+    names = ["model", "scoring"]
+    table = terminal_table(names, ["mu", "eta"], 42)
+    table.add_row("a-model-name-of-30-characters", "exact", "0.123 [0.100, 0.146]", "0.5 [0, 1]")
+    lines = lines_of(fit_to_width(table, ["scoring", "eta"], 42, name_titles=names), 42)
+    assert lines[1] == "a-model-name-of-30-c… 0.123 [0.100, 0.146]"
+    assert lines[-1] == "left out at 42 characters: scoring, eta"

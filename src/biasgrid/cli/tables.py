@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -46,44 +46,49 @@ def column_gap(width: int) -> int:
 
 
 def fit_to_width(
-    table: Table, first_to_go: Sequence[str], width: int, names: int = 1
+    table: Table, least_needed: Sequence[str], width: int, *, name_titles: Collection[str] = ()
 ) -> RenderableType:
     """Leaves out columns of a table until all others can be shown whole, except for names.
 
     Args:
-        table: a table from `terminal_table`, with all its rows.
-        first_to_go: titles of columns that may be left out, the least important first.
+        table: a table from `terminal_table`, with all its rows and at least one column.
+        least_needed: titles of columns that may be left out, the least important first. Titles
+            that the table does not have are skipped.
         width: the maximum number of characters in a line.
-        names: the number of columns, from the left, that hold names, which may be cut.
+        name_titles: titles of columns of names, which may be cut to `NARROWEST_NAME`. By default
+            the first column alone.
 
     Returns:
-        The table, with a line below it that lists the columns that are left out.
+        The table. If columns are left out, a line below it lists them.
     """
-    kept, left_out = list(table.columns), []
-    for title in first_to_go:
-        if least_width(kept, names) + column_gap(width) * (len(kept) - 1) <= width:
+    name_titles = name_titles or [str(table.columns[0].header)]
+    columns, left_out = list(table.columns), []
+    for title in least_needed:
+        gaps = column_gap(width) * (len(columns) - 1)
+        if least_width(columns, name_titles) + gaps <= width:
             break
-        left_out += [column for column in kept if column.header == title]
-        kept = [column for column in kept if column.header != title]
-    shown = with_columns(table, kept, width)
+        left_out += [column for column in columns if column.header == title]
+        columns = [column for column in columns if column.header != title]
+    fitted = with_columns(table, columns, width)
     if not left_out:
-        return shown
+        return fitted
     titles = [str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out]
     note = f"\nleft out at {width} characters: {', '.join(titles)}"
-    return Group(shown, Text(note, style="dim"))
+    return Group(fitted, Text(note, style="dim"))
 
 
-def least_width(columns: Sequence[Column], names: int) -> int:
+def least_width(columns: Sequence[Column], name_titles: Collection[str]) -> int:
     """Returns the number of characters that columns need, without the gaps between them.
 
     Args:
         columns: the columns.
-        names: the number of columns, from the left, that hold names, which may be cut.
+        name_titles: titles of columns that may be cut to `NARROWEST_NAME`.
     """
     needed = 0
-    for place, column in enumerate(columns):
+    for column in columns:
         widest = max(map(line_length, (column.header, *column.cells)))
-        needed += min(widest, NARROWEST_NAME) if place < names else widest
+        may_be_cut = column.header in name_titles
+        needed += min(widest, NARROWEST_NAME) if may_be_cut else widest
     return needed
 
 

@@ -151,7 +151,8 @@ def comparison_table(
     for name, short_title in ((found.one, "one"), (found.other, "other")):
         sides.append(name if len(name) <= LONGEST_SENTENCE else short_title)
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
-    table = terminal_table([name.replace("_", " ") for name in names], titles, width)
+    name_titles = [name.replace("_", " ") for name in names]
+    table = terminal_table(name_titles, titles, width)
     for row in rows:
         table.add_row(
             *(row_label(row, name) for name in names),
@@ -161,7 +162,7 @@ def comparison_table(
             interval_text(row),
             format_number(row["q"]),
         )
-    return fit_to_width(table, ["q", *reversed(sides)], width, names=len(names))
+    return fit_to_width(table, ["q", *reversed(sides)], width, name_titles=name_titles)
 
 
 def row_label(row: Mapping[str, Any], name: str) -> str:

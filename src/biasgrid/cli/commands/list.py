@@ -40,10 +40,11 @@ def list_datasets() -> None:
 
     with report_errors():
         shipped = shipped_datasets(workflow_folder())
-    table = terminal_table(["dataset", "about", "family", "models"], ["rows"], console.width)
+    titles = ["dataset", "about", "family", "models"]
+    table = terminal_table(titles, ["rows"], console.width)
     for name, one in shipped.items():
         table.add_row(name, one.title, one.family, ", ".join(one.tasks), number_text(one.rows))
-    console.print(fit_to_width(table, ["about", "models"], console.width, names=4))
+    console.print(fit_to_width(table, ["about", "models"], console.width, name_titles=titles))
     notes = dict.fromkeys(f"\n{one.family}: {one.asks}" for one in shipped.values())
     ending = "\nEach has a control, NAME-placebo, which `try` and `init` include."
     console.print(Text("".join([*notes, ending]), style="dim"))

@@ -100,7 +100,7 @@ def summary_table(
         table.add_row(*table_line(line, columns, facts, has_intervals=has_intervals))
     # The main measure comes first, so it is the last that is left out of a narrow terminal.
     least_needed = ["scoring", "n", *reversed(titles[1:]), "clusters"]
-    yield fit_to_width(table, least_needed, width, names=len(columns))
+    yield fit_to_width(table, least_needed, width, name_titles=headings)
     if has_intervals:
         yield Text(legend(rows, level, facts), style="dim")
     yield options_legend(measures)
