@@ -8,7 +8,7 @@ import pytest
 
 from biasgrid.base.languages import ENGLISH_WORDS, language_words
 from biasgrid.readers.choices import read_choice, read_excerpt
-from biasgrid.readers.menu import Menu
+from biasgrid.readers.menu import Menu, option_names
 
 PEOPLE = Menu(("The grandson", "Not known", "The grandfather"), letters=True, unknown=1)
 SON, UNKNOWN, FATHER = 0, 1, 2
@@ -146,3 +146,9 @@ def test_other_languages(language: str, answer: str, option: int) -> None:
     }[language]
     menu = Menu(texts, letters=True, unknown=2)
     assert read_choice(answer, menu, language_words(language)).value == option
+
+
+def test_a_name_that_three_options_share_without_their_articles_names_none() -> None:
+    menu = Menu(("the man", "a man", "an man"))
+    assert option_names(menu, ENGLISH_WORDS) == {"the man": 0, "a man": 1, "an man": 2}
+    assert read_choice("It was man.", menu, ENGLISH_WORDS).value is None

@@ -113,21 +113,27 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
 
 
 def option_names(menu: Menu, language: Language) -> dict[str, int]:
-    """Returns the number of each option by its names in lower case, also without the article."""
-    whole = {}
-    # The text of an option counts where it is the name of another one.
+    """Returns the number of each option by its names, in the form of `name_key`.
+
+    A name without its article is another name of the option, unless it is the name of another
+    option, with or without an article.
+    """
+    option_by_name = {}
+    # Texts come last: if the text of one option is the name of another, the text counts.
     for names in (menu.names, menu.texts):
         for option, name in enumerate(names):
-            whole[name_key(name)] = option
-    whole.pop("", None)
+            option_by_name[name_key(name)] = option
+    option_by_name.pop("", None)
     article = re.compile(rf"(?:{any_of(language.articles)})\s")
-    options = dict(whole)
-    for name, option in whole.items():
-        bare = article.sub("", name, count=1) if article.match(name) else name
-        if options.setdefault(bare, option) != option and bare not in whole:
-            # Both options have this name without the article, so that it tells nothing.
-            del options[bare]
-    return options
+    bare_names: dict[str, set[int]] = {}
+    for name, option in option_by_name.items():
+        if article.match(name):
+            bare_name = article.sub("", name, count=1)
+            bare_names.setdefault(bare_name, set()).add(option)
+    for bare_name, options in bare_names.items():
+        if len(options) == 1 and bare_name not in option_by_name:
+            option_by_name[bare_name] = min(options)
+    return option_by_name
 
 
 def name_key(name: str) -> str:
