@@ -33,7 +33,7 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
     import numpy as np
     import polars as pl
 
-    from biasgrid.stats.sums import TEMPLATES, Along, Sums, sums_table
+    from biasgrid.stats.sums import TEMPLATES, Along, SignificanceTest, Sums, sums_table
     from biasgrid.tables.files import empty_table, write_table
     from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
     from biasgrid.tables.provenance import digest, table_provenance
@@ -53,7 +53,12 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
 
     def means(keys: pl.DataFrame, values: Any) -> Sums:
         along = {TEMPLATES: Along(units, np.stack([values, np.ones_like(values)], axis=-1))}
-        return Sums(keys.with_columns(n=pl.lit(1)), along, interval="moderated t", test="q")
+        return Sums(
+            keys.with_columns(n=pl.lit(1)),
+            along,
+            interval="moderated t",
+            test=SignificanceTest.CORRECTED,
+        )
 
     def of_cell(measure: str) -> Sums:
         others = {
@@ -69,7 +74,9 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
     for model in models:
         values = common * random.random() + random.normal(size=(subjects, attributes, clusters))
         pairs = means(of_pairs, values.reshape(-1, clusters))
-        signs = replace(means(of_pairs, np.sign(values).reshape(-1, clusters)), compared=False)
+        signs = replace(
+            means(of_pairs, np.sign(values).reshape(-1, clusters)), compares_models=False
+        )
         parts = [
             means(names, values.mean(axis=1)).named("gamma"),
             pairs.named("gamma"),

@@ -37,7 +37,15 @@ from biasgrid.stats.intervals import wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
-from biasgrid.stats.sums import Along, Sums, leave_one_out, mean, read_cell_sums, sums_table
+from biasgrid.stats.sums import (
+    Along,
+    SignificanceTest,
+    Sums,
+    leave_one_out,
+    mean,
+    read_cell_sums,
+    sums_table,
+)
 from biasgrid.tables.completeness import check_rows
 from biasgrid.tables.measures import table_of_cell
 from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
@@ -102,7 +110,10 @@ def bias_of_questions(
     )
     keys = pl.DataFrame({"measure": ["bias_ambiguous"] * runs, "n": 147 * templates, "left_out": 0})
     along = {"templates": Along([str(template) for template in range(templates)], sums)}
-    return estimate([Sums(keys, along, SIGNED, "t", test="p")], StatisticsSettings())
+    return estimate(
+        [Sums(keys, along, finish=SIGNED, interval="t", test=SignificanceTest.UNCORRECTED)],
+        StatisticsSettings(),
+    )
 
 
 @pytest.mark.long

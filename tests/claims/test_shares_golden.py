@@ -14,7 +14,7 @@ from biasgrid.stats.intervals import wilson_interval
 from biasgrid.stats.noise.variance import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
-from biasgrid.stats.sums import DIFFERENCE, Along, Sums, leave_one_out, mean
+from biasgrid.stats.sums import DIFFERENCE, Along, SignificanceTest, Sums, leave_one_out, mean
 
 CASES = {case["case"]: case for case in claims_of("shares")}
 
@@ -55,7 +55,13 @@ def test_differences_of_shares(case: int, design: str) -> None:
     sums = columns_of(case, design == "paired")
     along = Along([str(unit) for unit in range(sums.shape[1])], sums)
     keys = pl.DataFrame({"measure": "gap", "options": "", "n": 1, "left_out": 0})
-    part = Sums(keys, {"prompts": along}, DIFFERENCE, "difference of shares", test="p")
+    part = Sums(
+        keys,
+        {"prompts": along},
+        finish=DIFFERENCE,
+        interval="difference of shares",
+        test=SignificanceTest.UNCORRECTED,
+    )
     row = estimate([part], StatisticsSettings(units={"gap": "difference"})).row(0, named=True)
     found = {name: row[name] for name in ("value", "se", "df", "low", "high", "p")}
     assert {name for name, value in found.items() if not same(value, golden[name])} == set()

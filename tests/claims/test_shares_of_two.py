@@ -21,7 +21,7 @@ from worlds import Array
 from biasgrid.families.pairs.family import FAMILY
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.shares import difference_of_shares, shares_of_two
-from biasgrid.stats.sums import Along, IntervalMethod, Sums, read_sums, sums_table
+from biasgrid.stats.sums import Along, IntervalMethod, SignificanceTest, Sums, read_sums, sums_table
 
 SETTINGS = settings_of(FAMILY.own_measures)
 LANES = pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def rows_of_shares(
     ]
     keys = pl.DataFrame({"measure": [measure] * len(columns), "options": "", "n": 1, "left_out": 0})
     along = {factor: Along([str(unit) for unit in range(columns.shape[1])], columns)}
-    part = Sums(keys, along, interval=interval, test="q", fair=0.5)
+    part = Sums(keys, along, interval=interval, test=SignificanceTest.CORRECTED, fair=0.5)
     (again,), _ = read_sums(sums_table([part]), {})
     return estimate([again], SETTINGS)
 

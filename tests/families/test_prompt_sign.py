@@ -8,7 +8,7 @@ from format_worlds import SHAPE, world
 
 from biasgrid.families.prompt_formats import prompt_sign
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TEMPLATES, Along, Sums
+from biasgrid.stats.sums import TEMPLATES, Along, SignificanceTest, Sums
 from biasgrid.tables.metric import read_definitions
 
 
@@ -18,7 +18,13 @@ def with_reversed_format(sums: Sums, numbers: int) -> Sums:
     turned = columns.copy()
     last = [place for place, unit in enumerate(units) if unit.endswith("/2")]
     turned[np.ix_(range(numbers), last, [0])] *= -1
-    return Sums(sums.keys, {TEMPLATES: Along(units, turned)}, sums.finish, sums.interval, test="q")
+    return Sums(
+        sums.keys,
+        {TEMPLATES: Along(units, turned)},
+        finish=sums.finish,
+        interval=sums.interval,
+        test=SignificanceTest.CORRECTED,
+    )
 
 
 def test_signs_that_depend_on_the_format_are_counted() -> None:
@@ -37,7 +43,9 @@ def test_one_format_has_no_such_number() -> None:
     sums = world(np.random.default_rng(1), np.full(SHAPE[:2], 2.0))
     units, columns = sums.along[TEMPLATES]
     one = Sums(
-        sums.keys, {TEMPLATES: Along([unit[0] for unit in units[::3]], columns[:, ::3])}, test="q"
+        sums.keys,
+        {TEMPLATES: Along([unit[0] for unit in units[::3]], columns[:, ::3])},
+        test=SignificanceTest.CORRECTED,
     )
     assert prompt_sign([one], StatisticsSettings()).is_empty()
 

@@ -18,7 +18,7 @@ from worlds import as_of_a_run, keys_of
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import Along, Sums
+from biasgrid.stats.sums import Along, SignificanceTest, Sums
 
 Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
@@ -176,7 +176,12 @@ def sums_of(values: Array) -> Sums:
         np.stack([flat, np.ones_like(flat)], axis=-1),
     )
     return as_of_a_run(
-        Sums(keys_of(*values.shape[:2]), {"clusters": along}, interval="moderated t", test="q")
+        Sums(
+            keys_of(*values.shape[:2]),
+            {"clusters": along},
+            interval="moderated t",
+            test=SignificanceTest.CORRECTED,
+        )
     )
 
 

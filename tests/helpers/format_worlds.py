@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
+from biasgrid.stats.sums import MEAN, TEMPLATES, Along, SignificanceTest, Sums
 
 SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED = 6, 5, 7, 3
 SHAPE = (SUBJECTS, ATTRIBUTES, TEMPLATES_ASKED, FORMATS_ASKED)
@@ -42,4 +42,6 @@ def world(
         for template, place in product(range(TEMPLATES_ASKED), range(FORMATS_ASKED))
     ]
     along = {TEMPLATES: Along(units, np.stack([flat, np.ones_like(flat)], axis=-1))}
-    return Sums(keys, along, MEAN, "moderated t", test="q").named("gamma")
+    return Sums(
+        keys, along, finish=MEAN, interval="moderated t", test=SignificanceTest.CORRECTED
+    ).named("gamma")

@@ -23,7 +23,7 @@ from biasgrid.groups.definitions import measures_of_groups
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import TEMPLATES, Along, Sums, read_cell_sums, sums_table
+from biasgrid.stats.sums import TEMPLATES, Along, SignificanceTest, Sums, read_cell_sums, sums_table
 from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -140,8 +140,8 @@ def sums_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
     parts = [
         means({"subject": names}, values.mean(axis=1)).named("gamma"),
         of_pairs.named("gamma"),
-        Sums(of_pairs.keys, of_pairs.along, compared=False).named("eta"),
-        Sums(pl.DataFrame({"n": [1]}), whole, compared=False).named("delta"),
+        Sums(of_pairs.keys, of_pairs.along, compares_models=False).named("eta"),
+        Sums(pl.DataFrame({"n": [1]}), whole, compares_models=False).named("delta"),
     ]
     return table_of_cell(sums_table(parts), SUMS, "some", "world")
 
@@ -151,7 +151,12 @@ def means(names: Mapping[str, Any], values: Array) -> Sums:
     clusters = [str(cluster) for cluster in range(values.shape[1])]
     columns = np.stack([values, np.ones_like(values)], axis=-1)
     keys = pl.DataFrame({**names, "n": np.ones(len(values), dtype=np.int64)})
-    return Sums(keys, {TEMPLATES: Along(clusters, columns)}, interval="moderated t", test="q")
+    return Sums(
+        keys,
+        {TEMPLATES: Along(clusters, columns)},
+        interval="moderated t",
+        test=SignificanceTest.CORRECTED,
+    )
 
 
 def cell_of(

@@ -134,6 +134,6 @@ def estimated(observations: pl.DataFrame) -> World:
         for each in measures_of_swap_groups(CellSums(AnsweredGroups(observations), None))
         if isinstance(each, Sums)
     ]
-    pairs = [each for each in sums if {*ASSOCIATION} <= {*each.keys.columns} and each.test]
+    pairs = [each for each in sums if {*ASSOCIATION} <= {*each.keys.columns} and each.is_tested]
     rows = estimate(pairs, StatisticsSettings()).filter(pl.col("generalises_to") == "clusters")
     return World(rows.with_columns(pl.col(pl.Float64).fill_nan(None)), sums)

@@ -10,7 +10,7 @@ from worlds import Array
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE, Along, Sums
+from biasgrid.stats.sums import DIFFERENCE, Along, SignificanceTest, Sums
 
 SETTINGS = StatisticsSettings(units={"gap": "difference"})
 
@@ -55,7 +55,18 @@ def estimates(columns: Array, factor: str = "prompts") -> pl.DataFrame:
     """The estimates of differences, a row for each number."""
     keys = pl.DataFrame({"measure": ["gap"] * len(columns), "options": "", "n": 1, "left_out": 0})
     along = {factor: Along([str(unit) for unit in range(columns.shape[1])], columns)}
-    return estimate([Sums(keys, along, DIFFERENCE, "difference of shares", test="q")], SETTINGS)
+    return estimate(
+        [
+            Sums(
+                keys,
+                along,
+                finish=DIFFERENCE,
+                interval="difference of shares",
+                test=SignificanceTest.CORRECTED,
+            )
+        ],
+        SETTINGS,
+    )
 
 
 def coverage(found: pl.DataFrame, truth: float) -> float:

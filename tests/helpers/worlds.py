@@ -19,6 +19,7 @@ from biasgrid.stats.sums import (
     PAIR_OF_LISTS,
     Along,
     IntervalMethod,
+    SignificanceTest,
     Sums,
     read_sums,
     sums_table,
@@ -28,7 +29,7 @@ Array = npt.NDArray[np.float64]
 SUBJECTS, ATTRIBUTES = 11, 50
 
 
-class Tested(NamedTuple):
+class TestedValues(NamedTuple):
     """What is said of associations over templates; arrays of shape (subjects x attributes,)."""
 
     value: Array
@@ -66,7 +67,7 @@ def world(
     return np.asarray(effects)[..., None] + noise - noise.mean(axis=0, keepdims=True)
 
 
-def judged(values: Array, alpha: float = 0.05) -> Tested:
+def judged(values: Array, alpha: float = 0.05) -> TestedValues:
     """Tests all associations of a world, each cluster counting alike."""
     flat = values.reshape(-1, values.shape[-1])
     sources = over_clusters(
@@ -74,7 +75,7 @@ def judged(values: Array, alpha: float = 0.05) -> Tested:
     ).sources
     means = flat.mean(axis=1)
     p = p_values(means, sources)
-    return Tested(means, half_width(sources, alpha), p, false_discovery_rates(p))
+    return TestedValues(means, half_width(sources, alpha), p, false_discovery_rates(p))
 
 
 def as_of_a_run(sums: Sums) -> Sums:
@@ -143,7 +144,16 @@ def group_difference(one: Array, other: Array) -> Sums:
     keys = keys_of_groups(attributes).with_columns(
         bias_type=pl.lit("gender"), group=pl.lit("one"), other=pl.lit("other")
     )
-    return as_of_a_run(Sums(keys, along, DIFFERENCE, "moderated t", test="q", claims_all=True))
+    return as_of_a_run(
+        Sums(
+            keys,
+            along,
+            finish=DIFFERENCE,
+            interval="moderated t",
+            test=SignificanceTest.CORRECTED,
+            generalises_to_all_factors=True,
+        )
+    )
 
 
 def gamma_of_groups(*groups: Array) -> Sums:
@@ -177,7 +187,16 @@ def gamma_of_groups(*groups: Array) -> Sums:
         strict=True,
     )
     along = {factor: Along(of_factor, sums) for factor, of_factor, sums in named}
-    return as_of_a_run(Sums(pl.concat(keys), along, MEAN, "moderated t", test="q", claims_all=True))
+    return as_of_a_run(
+        Sums(
+            pl.concat(keys),
+            along,
+            finish=MEAN,
+            interval="moderated t",
+            test=SignificanceTest.CORRECTED,
+            generalises_to_all_factors=True,
+        )
+    )
 
 
 def keys_of_groups(attributes: int) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE
+from biasgrid.stats.sums import DIFFERENCE, SignificanceTest
 from biasgrid.tables.completeness import check_rows, withhold_invalid
 from biasgrid.tables.measures import MEASURES, of_wholes, table_of_cell
 from biasgrid.tables.metric import MetricDefinitions
@@ -169,7 +169,9 @@ def gaps(
         [f"{group}{name}" for group in GROUPS for name in range(names)],
         "gender",
     )
-    part = units.sums("signed_gap", numbers, DIFFERENCE, "difference of shares", test="p")
+    part = units.sums(
+        "signed_gap", numbers, DIFFERENCE, "difference of shares", test=SignificanceTest.UNCORRECTED
+    )
     settings = StatisticsSettings(units={"signed_gap": "difference"})
     return estimate([part], settings).filter("is_claim")
 

@@ -21,7 +21,7 @@ from biasgrid.stats.clusters import (
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.noise.components import components_of, crossed_components
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, Sums
+from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, SignificanceTest, Sums
 
 
 def coverage(gain: float, seeds: int) -> dict[str, float]:
@@ -58,12 +58,30 @@ def test_a_claim_is_over_formats_where_there_are_several_and_as_ever_where_there
     units, columns = sums.along[TEMPLATES]
     one = Along([unit[0] for unit in units[::3]], columns[:, ::3])
     plain = estimate(
-        [Sums(sums.keys, {TEMPLATES: one}, MEAN, "moderated t", test="q")], StatisticsSettings()
+        [
+            Sums(
+                sums.keys,
+                {TEMPLATES: one},
+                finish=MEAN,
+                interval="moderated t",
+                test=SignificanceTest.CORRECTED,
+            )
+        ],
+        StatisticsSettings(),
     )
     assert plain["generalises_to"].unique().to_list() == ["clusters"]
     alone = Along([f"{unit[0]}/0" for unit in units[::3]], columns[:, ::3])
     only = estimate(
-        [Sums(sums.keys, {TEMPLATES: alone}, MEAN, "moderated t", test="q")], StatisticsSettings()
+        [
+            Sums(
+                sums.keys,
+                {TEMPLATES: alone},
+                finish=MEAN,
+                interval="moderated t",
+                test=SignificanceTest.CORRECTED,
+            )
+        ],
+        StatisticsSettings(),
     )
     assert only.filter("is_claim")["reason"].unique().to_list() == ["one prompt format"]
     assert only.filter("is_claim")["low"].null_count() == len(sums.keys)

@@ -21,8 +21,8 @@ from biasgrid.stats.sums import (
     Along,
     Finish,
     IntervalMethod,
+    SignificanceTest,
     Sums,
-    Tested,
 )
 
 ONE = pl.lit(1.0)
@@ -50,7 +50,7 @@ class Formula:
         test: whether the number is tested against `fair`; see `Sums`.
         fair: the value of equal treatment.
         options: tells variants of a measure apart, such as `mode=all`.
-        compared: whether models are compared by the measure.
+        compares_models: whether models are compared by the measure.
         is_input: whether it is no measure, but an input of other numbers; see `Sums`.
         reason: the reason of a number without a value, if it has one of its own.
     """
@@ -62,10 +62,10 @@ class Formula:
     share_interval: IntervalMethod | Literal[""] = ""
     where: pl.Expr = EVERY_ROW
     n: pl.Expr = MEASURED_CASES
-    test: Tested = ""
+    test: SignificanceTest = SignificanceTest.NONE
     fair: float = 0.0
     measure_options: str = ""
-    compared: bool = True
+    compares_models: bool = True
     is_input: bool = False
     reason: str = ""
 
@@ -175,11 +175,11 @@ def sum_formulas(
         numbers = Sums(
             part_keys.with_columns(**totals),
             along,
-            formula.finish,
-            choose_interval(formula, terms),
-            formula.test,
-            formula.fair,
-            compared=formula.compared,
+            finish=formula.finish,
+            interval=choose_interval(formula, terms),
+            test=formula.test,
+            fair=formula.fair,
+            compares_models=formula.compares_models,
             is_input=formula.is_input,
         )
         yield numbers.named(formula.measure, options)

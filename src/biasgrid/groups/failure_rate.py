@@ -92,7 +92,7 @@ def rates_of(
         if chosen.any():
             own_keys = keys.filter(pl.Series(chosen))
             own_sums = {TEMPLATES: Along(along.units, along.sums[chosen])}
-            yield Sums(own_keys, own_sums, interval="effective Wilson", compared=is_compared)
+            yield Sums(own_keys, own_sums, interval="effective Wilson", compares_models=is_compared)
     templates, _ = parse_units(along.units)
     for template in np.unique(templates[cases > 0]).tolist():
         is_own = templates == template

@@ -248,7 +248,7 @@ def score(scored: ScoredRecords) -> Sums:
     is_share = finish is MEAN and are_shares(scored.known)
     interval: IntervalMethod = "effective Wilson" if is_share else "t"
     along = {TEMPLATES: Along(templates, sums)}
-    unnamed = Sums(keys, along, finish, interval, compared=False)
+    unnamed = Sums(keys, along, finish=finish, interval=interval, compares_models=False)
     names = shared_columns("score", scored, ALL_CASES)
     return unnamed.named(names["measure"], names["options"])
 
@@ -467,7 +467,7 @@ def numbers_of(
     types = {name: kind for name, kind in COMPARISON_TYPES.items() if name in numbers[0].row}
     keys = pl.DataFrame([number.row for number in numbers], schema=types)
     along = {TEMPLATES: Along(templates, np.concatenate(sums))}
-    unnamed = Sums(keys, along, interval="t", compared=False)
+    unnamed = Sums(keys, along, interval="t", compares_models=False)
     return unnamed.named(shared["measure"], shared["options"])
 
 

@@ -27,6 +27,7 @@ from biasgrid.stats.sums import (
     TEMPLATES,
     Along,
     IntervalMethod,
+    SignificanceTest,
     Sums,
     sum_units,
 )
@@ -165,8 +166,15 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
         PAIR_OF_LISTS: Along(scores.terms, over_terms),
     }
     finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
-    claims_all = bool(np.bincount(scores.group_of).max() > 1)
-    return Sums(keys, along, finish, interval, test="q", claims_all=claims_all)
+    has_groups_of_terms = bool(np.bincount(scores.group_of).max() > 1)
+    return Sums(
+        keys,
+        along,
+        finish=finish,
+        interval=interval,
+        test=SignificanceTest.CORRECTED,
+        generalises_to_all_factors=has_groups_of_terms,
+    )
 
 
 def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
@@ -378,7 +386,7 @@ def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
     )
     columns = np.stack([scores.sums, scores.counts], axis=-1).transpose(1, 0, 2)
     cases = Along([str(template) for template in scores.template.tolist()], columns)
-    yield Sums(keys, {"cases": cases}, compared=False, is_input=True)
+    yield Sums(keys, {"cases": cases}, compares_models=False, is_input=True)
 
 
 def terms_of_sums(sums: Sums) -> TermScores:

@@ -53,6 +53,7 @@ from biasgrid.stats.sums import (
     PAIR_OF_LISTS,
     TEMPLATES,
     Candidate,
+    SignificanceTest,
     Sums,
     leave_one_out,
     nullable,
@@ -176,7 +177,7 @@ class Estimands:
     @property
     def claims_names(self) -> bool:
         """Whether the numbers are claimed for names as well, and so for all factors."""
-        return self.sums.claims_all and bool(self.name_factors)
+        return self.sums.generalises_to_all_factors and bool(self.name_factors)
 
     @property
     def has_wilson_interval(self) -> bool:
@@ -229,7 +230,7 @@ def compares_two_lists(sums: Sums, name_factors: Sequence[str]) -> bool:
     """
     if not has_two_sides(sums):
         return False
-    claims_names = sums.claims_all and bool(name_factors)
+    claims_names = sums.generalises_to_all_factors and bool(name_factors)
     return claims_names or PAIR_OF_LISTS in name_factors
 
 
@@ -427,7 +428,7 @@ def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     # Numbers that do not vary at all are not therefore exact.
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), limits)
     p = np.full(len(centre), np.nan)
-    if sums.test or first.least_p is not None:
+    if sums.is_tested or first.least_p is not None:
         p = p_over_scope(estimands, scope)
     if first.least_p is not None:
         # An interval that excludes the fair value is read as a test that rejects it.
@@ -438,14 +439,14 @@ def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     if scope.shared and len(scope.own) == 1:
         (gain,) = scope.shared
         rows = rows.with_columns(gain_se=nullable(np.sqrt(gain.variance)))
-    if sums.test:
+    if sums.is_tested:
         rows = rows.with_columns(p=nullable(p))
-    if sums.test == "p":
+    if sums.test is SignificanceTest.UNCORRECTED:
         # Each is tested alone.
         size = pl.lit(detectable_effect(scope.own, settings.alpha))
         has_test = pl.col("p").is_not_null()
         rows = rows.with_columns(detectable=pl.when(has_test).then(size).fill_nan(None))
-    elif sums.test == "q":
+    elif sums.test is SignificanceTest.CORRECTED:
         corrected = corrected_columns(centre, p, scope.own, scope.shared, limits, settings, fair)
         sources = source_columns(centre, scope.own, scope.shared, fair)
         rows = rows.with_columns(**corrected, **sources)
@@ -463,7 +464,7 @@ def name_exact_methods(rows: pl.DataFrame, estimands: Estimands) -> pl.DataFrame
     if first.added is not None:
         has_added = pl.Series(first.added) & pl.col("method").is_not_null()
         rows = rows.with_columns(method=pl.when(has_added).then(pl.lit(ADDED)).otherwise("method"))
-    if estimands.sums.test and first.constant is not None:
+    if estimands.sums.is_tested and first.constant is not None:
         has_sign_test = pl.Series(first.constant) & pl.col("p").is_not_null()
         method = pl.when(has_sign_test).then(pl.lit("sign test")).otherwise("method")
         rows = rows.with_columns(method=method)

@@ -86,14 +86,14 @@ def constant_reason(sums: Sums, alpha: float) -> pl.Expr:
     is_constant = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
     needed = fewest_of_sign_test(alpha)
     too_few = pl.format("untestable: {}, {} are needed", is_constant, pl.lit(needed))
-    is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < needed)
+    is_untestable = pl.lit(sums.is_tested) & (pl.col("clusters") < needed)
     return pl.when(is_untestable).then(too_few).otherwise(is_constant)
 
 
 def no_test_reason(sums: Sums) -> pl.Expr:
     """Returns why numbers with an interval have no test; null if they have one or need none."""
     unit = unit_of_factor(sums.factor)
-    is_untestable = pl.lit(bool(sums.test)) & (pl.col("clusters") < FEWEST_TESTED)
+    is_untestable = pl.lit(sums.is_tested) & (pl.col("clusters") < FEWEST_TESTED)
     too_few = pl.format(
         "untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED)
     )
@@ -148,7 +148,7 @@ def sign_test_reasons(part: Sums, settings: StatisticsSettings) -> list[str | No
     needed = fewest_of_sign_test(settings.alpha)
     has_few = are_tested_by_signs(sums) & (units > 0) & (units < needed)
     texts: list[str | None] = [None] * len(units)
-    if part.test:
+    if part.is_tested:
         for place in np.flatnonzero(has_few).tolist():
             texts[place] = too_few_text(int(units[place]), unit_of_factor(part.factor), needed)
     return texts

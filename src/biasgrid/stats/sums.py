@@ -8,7 +8,8 @@ values, intervals, tests and comparisons of models are all made of the same sums
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -35,10 +36,25 @@ IntervalMethod = Literal[
 """How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of
 shares, else t.
 """
-Tested = Literal["", "p", "q"]
-"""Whether a number is tested against its fair value, and whether together with the others of its
-kind.
-"""
+
+
+class SignificanceTest(StrEnum):
+    """How the numbers of a measure are tested against their value of equal treatment.
+
+    The values are those of the column `test` of `SUMS`.
+
+    Attributes:
+        NONE: they are not tested.
+        UNCORRECTED: each is tested alone; `p` is its result.
+        CORRECTED: all numbers of one `Sums` are corrected together for multiple tests; `q` is
+            their result.
+    """
+
+    NONE = ""
+    UNCORRECTED = "p"
+    CORRECTED = "q"
+
+
 TEMPLATES = "templates"
 """The factor whose units are combined into clusters, and divided into prompt formats where there
 are several.
@@ -154,22 +170,29 @@ class Sums:
             compared.
         finish: makes the numbers.
         interval: how their intervals are made.
-        test: whether they are tested.
+        test: whether and how they are tested.
         fair: the value of equal treatment, which tests, bounds and detectable effects are about.
-        claims_all: whether they are claims about all factors, not about the first alone.
-        compared: whether models are compared by them.
+        generalises_to_all_factors: whether the reported interval is over all factors, names
+            included; else it is over the first factor and prompt formats.
+        compares_models: whether models are compared by them.
         is_input: whether they are no numbers, but what others are made of.
     """
 
     keys: pl.DataFrame
     along: Mapping[str, Along]
+    _: KW_ONLY
     finish: Finish = MEAN
     interval: IntervalMethod = "unit"
-    test: Tested = ""
+    test: SignificanceTest = SignificanceTest.NONE
     fair: float = 0.0
-    claims_all: bool = False
-    compared: bool = True
+    generalises_to_all_factors: bool = False
+    compares_models: bool = True
     is_input: bool = False
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether the numbers are tested at all."""
+        return self.test is not SignificanceTest.NONE
 
     @property
     def factor(self) -> str:
@@ -333,7 +356,9 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
 
 def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
-    settings = {name: pl.lit(getattr(part, name)) for name in STORED_SETTINGS}
+    settings = {
+        column: pl.lit(getattr(part, attribute)) for attribute, column in STORED_SETTINGS.items()
+    }
     for factor, along in part.along.items():
         units, sums = with_a_unit(along)
         width = sums.shape[1] * sums.shape[2]
@@ -359,8 +384,15 @@ def with_a_unit(along: Along) -> Along:
     return Along([NO_UNIT], np.zeros((numbers, 1, columns)))
 
 
-STORED_SETTINGS = ("interval", "test", "fair", "claims_all", "compared", "is_input")
-"""Attributes of sums that are columns of their table."""
+STORED_SETTINGS = {
+    "interval": "interval",
+    "test": "test",
+    "fair": "fair",
+    "generalises_to_all_factors": "claims_all",
+    "compares_models": "compared",
+    "is_input": "is_input",
+}
+"""Attributes of `Sums` that their table keeps, and the columns that they are in."""
 NUMBER_COLUMNS = (
     "measure",
     "options",
@@ -397,8 +429,9 @@ def read_sums(
         # Each factor has a row for each number, with the same keys.
         keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
         row = kind.row(0, named=True)
-        settings = {name: row[name] for name in STORED_SETTINGS}
-        parts.append(Sums(keys, along, all_finishes[row["finish"]], **settings))
+        settings = {attribute: row[column] for attribute, column in STORED_SETTINGS.items()}
+        settings["test"] = SignificanceTest(row["test"])
+        parts.append(Sums(keys, along, finish=all_finishes[row["finish"]], **settings))
     return parts, table.filter(pl.col("factor").is_null())
 
 

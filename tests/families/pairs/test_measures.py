@@ -313,8 +313,10 @@ def test_parts_of_units_have_the_interval_of_numbers_over_these_alone() -> None:
     parts = Along(names, np.stack([values, np.ones_like(values)], axis=-1))
     wholes = Along(["x", "y", "z"], parts.sums.reshape(1, 3, 10, 2).sum(axis=2))
     keys = pl.DataFrame({"n": [30], "left_out": [0]})
-    both = Sums(keys, {"writers": wholes, TEMPLATES: parts}, MEAN, "t").named("some")
-    alone = Sums(keys, {TEMPLATES: parts}, MEAN, "t").named("some")
+    both = Sums(keys, {"writers": wholes, TEMPLATES: parts}, finish=MEAN, interval="t").named(
+        "some"
+    )
+    alone = Sums(keys, {TEMPLATES: parts}, finish=MEAN, interval="t").named("some")
     rows, expected = (
         estimate([part], StatisticsSettings(list(range(30)))) for part in (both, alone)
     )

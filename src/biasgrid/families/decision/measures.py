@@ -32,7 +32,7 @@ from biasgrid.families.synthetic import (
 )
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.noise.persons import PERSONS, residuals_along, unknown_along
-from biasgrid.stats.sums import TEMPLATES, Sums
+from biasgrid.stats.sums import TEMPLATES, SignificanceTest, Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.schema import column
 
@@ -122,8 +122,10 @@ def observe(
 LOG_ODDS, VALUE = pl.col("log_odds"), pl.col("value")
 # Means over the questions that have a number, after Tamkin et al. (2023).
 CONTRAST_TERMS = [VALUE, VALUE.is_not_null()]
-DECISION_DIFFERENCE = Formula("decision_difference", CONTRAST_TERMS, test="q")
-AGE_SLOPE = Formula("age_slope", CONTRAST_TERMS, test="q")
+DECISION_DIFFERENCE = Formula(
+    "decision_difference", CONTRAST_TERMS, test=SignificanceTest.CORRECTED
+)
+AGE_SLOPE = Formula("age_slope", CONTRAST_TERMS, test=SignificanceTest.CORRECTED)
 YES_SHARE = mean_value("yes_share", pl.col("share"))
 QUESTIONS = {TEMPLATES: "template"}
 COMPARISON = ("bias_type", "group", "other")
@@ -270,7 +272,7 @@ def with_persons(sums: Sums, persons: Persons) -> Sums:
     if persons.are_in_all_questions:
         means = persons.table["mean"].to_numpy()
         along = residuals_along(persons.names, means, persons.design, np.array(weights))
-    return replace(sums, along={**sums.along, PERSONS: along}, claims_all=True)
+    return replace(sums, along={**sums.along, PERSONS: along}, generalises_to_all_factors=True)
 
 
 # Checks: whether a cell can be measured at all; limits are in measures.yaml

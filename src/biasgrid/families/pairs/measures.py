@@ -46,7 +46,7 @@ from biasgrid.families.sampler import units_of_sample
 from biasgrid.families.synthetic import SyntheticBias, known_effect_rows, text_lines, with_counts
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.inference.surface_forms import option_letter
-from biasgrid.stats.sums import TEMPLATES, Finish, Sums
+from biasgrid.stats.sums import TEMPLATES, Finish, SignificanceTest, Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.metric import options_text
 from biasgrid.tables.schema import column
@@ -305,7 +305,7 @@ PAIR_FORMULAS = [
         "stereotype_share",
         [FOLLOWS, ONE, OPPOSES],
         interval="share of two",
-        test="q",
+        test=SignificanceTest.CORRECTED,
         fair=EVEN_SHARE,
     ),
     share("neutral", IS_TIE),
@@ -320,7 +320,7 @@ DIRECTION_FORMULAS = [
 SHARE_OF_ALL = replace(
     share("stereotype_share", FOLLOWS, n=ONE),
     measure_options=options_text(mode="all"),
-    compared=False,
+    compares_models=False,
 )
 
 
@@ -345,7 +345,7 @@ TERM_FORMULAS = [
         "stereotype_score",
         [STEREOTYPE, ONE, pl.col("anti_stereotype"), pl.col("n")],
         interval="mean share of two",
-        test="q",
+        test=SignificanceTest.CORRECTED,
         fair=EVEN_SHARE,
     ),
     Formula("language_model_score", [LANGUAGE, ONE]),

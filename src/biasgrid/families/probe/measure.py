@@ -59,8 +59,8 @@ from biasgrid.stats.sums import (
     Along,
     Finish,
     IntervalMethod,
+    SignificanceTest,
     Sums,
-    Tested,
 )
 from biasgrid.tables.completeness import Check
 
@@ -190,7 +190,7 @@ class CellUnits(NamedTuple):
         finish: Finish,
         interval: IntervalMethod,
         measure_options: str = "",
-        test: Tested = "",
+        test: SignificanceTest = SignificanceTest.NONE,
     ) -> Sums:
         """Returns numbers of one kind, at least one.
 
@@ -214,11 +214,11 @@ class CellUnits(NamedTuple):
         return Sums(
             keys,
             along,
-            finish,
-            interval,
-            test,
-            claims_all=len(along) > 1,
-            compared=interval not in ("largest", "none"),
+            finish=finish,
+            interval=interval,
+            test=test,
+            generalises_to_all_factors=len(along) > 1,
+            compares_models=interval not in ("largest", "none"),
         )
 
     def placed_sums(self, rows: pl.DataFrame) -> tuple[FloatArray, FloatArray]:
@@ -405,7 +405,9 @@ def metric_sums(cell: ProbeCell) -> Iterator[Sums]:
             # Answers that say nothing are the same for all parts.
             parts = [wholes[part] for part in formula.parts]
             wholes[name] = side_by_side(parts)._replace(n=max(part.n for part in parts))
-        test: Tested = "p" if formula.interval == SHARES_APART else ""
+        test = SignificanceTest.NONE
+        if formula.interval == SHARES_APART:
+            test = SignificanceTest.UNCORRECTED
         yield cell.units.sums(name, [wholes[name]], formula.finish, formula.interval, test=test)
         if isinstance(metric, ObservationMetric):
             yield from by_value(name, metric, formula, shown, cell)
@@ -554,7 +556,11 @@ def share_sums(cell: ProbeCell) -> Iterator[Sums]:
         if len(groups) > 1 and name in SHARE_DIFFERENCES:
             differences = share_differences(of_groups)
             yield cell.units.sums(
-                SHARE_DIFFERENCES[name], differences, DIFFERENCE, SHARES_APART, test="q"
+                SHARE_DIFFERENCES[name],
+                differences,
+                DIFFERENCE,
+                SHARES_APART,
+                test=SignificanceTest.CORRECTED,
             )
 
 

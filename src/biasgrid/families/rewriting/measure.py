@@ -35,7 +35,7 @@ from biasgrid.families.rewriting.score_distances import (
 from biasgrid.families.rewriting.words import word_measures
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import DIFFERENCE, IntervalMethod, Sums, Tested
+from biasgrid.stats.sums import DIFFERENCE, IntervalMethod, SignificanceTest, Sums
 from biasgrid.tables.completeness import WITHHELD_COLUMNS, Check
 from biasgrid.tables.metric import NOT_MEASURABLE, options_text
 
@@ -48,11 +48,11 @@ IS_FIRST, IS_SECOND = pl.col("is_first"), ~pl.col("is_first")
 def prompt_mean(
     measure: str,
     interval: IntervalMethod = "t",
-    test: Tested = "",
+    test: SignificanceTest = SignificanceTest.NONE,
     value: pl.Expr = ROW_VALUE,
 ) -> Formula:
     """Returns the mean of a value over measured rows, whose units are prompts."""
-    return Formula(measure, [value, ONE], interval=interval, test=test, compared=False)
+    return Formula(measure, [value, ONE], interval=interval, test=test, compares_models=False)
 
 
 def group_difference(measure: str) -> Formula:
@@ -62,7 +62,12 @@ def group_difference(measure: str) -> Formula:
     """
     terms = [ROW_VALUE * IS_FIRST, IS_FIRST, ROW_VALUE * IS_SECOND, IS_SECOND]
     return Formula(
-        measure, terms, DIFFERENCE, interval="difference of shares", test="q", compared=False
+        measure,
+        terms,
+        DIFFERENCE,
+        interval="difference of shares",
+        test=SignificanceTest.CORRECTED,
+        compares_models=False,
     )
 
 
@@ -71,8 +76,8 @@ SIMILARITY = prompt_mean("similarity")
 # Biasgrid: mean of s(answer, another answer to the same text).
 SIMILARITY_NULL = prompt_mean("similarity_null")
 # Biasgrid: mean over prompts of the similarity within answers to one text less that between groups.
-SIMILARITY_CORRECTED = prompt_mean("similarity_corrected", test="p")
-SIMILARITY_OF_PAIR_CORRECTED = prompt_mean("similarity_corrected", test="q")
+SIMILARITY_CORRECTED = prompt_mean("similarity_corrected", test=SignificanceTest.UNCORRECTED)
+SIMILARITY_OF_PAIR_CORRECTED = prompt_mean("similarity_corrected", test=SignificanceTest.CORRECTED)
 # LangFair: answers that end in some way / answers.
 ENDING_SHARES = {
     score: prompt_mean(score, "effective Wilson")

@@ -29,7 +29,7 @@ NO_PROMPT_LEFT_OUT = "compared with permutations, no prompt is left out"
 """The reason why distances corrected for noise have no interval."""
 FOLDED_REASON = "folded at 0"
 """The reason why numbers that noise makes larger have no interval."""
-ANSWER_SCORES = Formula(DISTANCE, [pl.col("value"), ONE], compared=False, is_input=True)
+ANSWER_SCORES = Formula(DISTANCE, [pl.col("value"), ONE], compares_models=False, is_input=True)
 DISTANCE_SCHEMA = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
 
 

@@ -54,7 +54,15 @@ from biasgrid.groups.records import Records, SubjectOutputs
 from biasgrid.groups.terms import records_of
 from biasgrid.stats.clusters import number_templates, template_units
 from biasgrid.stats.null import Statistic, statistic
-from biasgrid.stats.sums import DIFFERENCE, TEMPLATES, Along, Finish, Sums, Tested, sum_units
+from biasgrid.stats.sums import (
+    DIFFERENCE,
+    TEMPLATES,
+    Along,
+    Finish,
+    SignificanceTest,
+    Sums,
+    sum_units,
+)
 from biasgrid.tables.metric import STEREOTYPE_AGREEMENT
 
 __all__ = [
@@ -84,34 +92,38 @@ class PartMean(NamedTuple):
         number: the number of each swap group as its subjects see it, a key of
             `CellSums.of_subjects`.
         test: whether it is tested against 0; see `Sums`.
-        compared: whether models are compared by it, in `COMPARED_PARTS`.
+        compares_models: whether models are compared by it, in `COMPARED_PARTS`.
         kinds: the kinds of parts that have it.
     """
 
     number: str
-    test: Tested = ""
-    compared: bool = False
+    test: SignificanceTest = SignificanceTest.NONE
+    compares_models: bool = False
     kinds: Sequence[Sequence[str]] = KEYS_OF_PARTS
 
 
 PART_MEANS = {
     # Association: mean of C(x, .). Li et al., section 3.3.
-    "gamma": PartMean("comparison", "q", compared=True),
+    "gamma": PartMean("comparison", SignificanceTest.CORRECTED, compares_models=True),
     # Consistency: mean of the sign of C(x, .). Li et al., section 3.3.
     "eta": PartMean("sign"),
     # Share of swap groups in which C(x, .) > 0. Li et al., section 5.
     "win_ratio": PartMean("won"),
     # Association of shares: mean of C(x, .) of s(x) = S(x) / (S(x) + S(y)).
-    "share_gamma": PartMean("share", "q", compared=True),
+    "share_gamma": PartMean("share", SignificanceTest.CORRECTED, compares_models=True),
     # Association of log odds: mean over orders of (L(question) - L(negation)) / 4, with
     # L = ln S(x) - ln S(y).
-    "log_odds_gamma": PartMean("log_odds", "q"),
+    "log_odds_gamma": PartMean("log_odds", SignificanceTest.CORRECTED),
     # Log odds of x against its partners in the question alone, centred over subjects and attributes
     # of a template. Over all attributes together it is 0 for each subject.
-    "question_association": PartMean("question", "q", compared=True, kinds=ABOUT_ATTRIBUTES),
+    "question_association": PartMean(
+        "question", SignificanceTest.CORRECTED, compares_models=True, kinds=ABOUT_ATTRIBUTES
+    ),
     # The same of the pronouns of two groups against each other. Pronouns stand for groups.
     "pronoun_association": PartMean(
-        "pronouns", "q", kinds=[keys for keys in ABOUT_ATTRIBUTES if keys[0] == "subject_group"]
+        "pronouns",
+        SignificanceTest.CORRECTED,
+        kinds=[keys for keys in ABOUT_ATTRIBUTES if keys[0] == "subject_group"],
     ),
 }
 """Measures of parts. Numbers of shares and log odds do not depend on S(x) + S(y)."""
@@ -180,7 +192,7 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     # Room of shares: mean of 4 s (1 - s), s the mean share in question and negation.
     with_share = sums.means["room"]
     room = mean_over_templates(sums.axes, with_share, left_out=sums.n - with_share.n)
-    yield replace(room, compared=False).named("room")
+    yield replace(room, compares_models=False).named("room")
     yield from parts_of_measure(sums, "log_odds_gamma")
     yield from parts_of_measure(sums, "question_association")
     yield negation_reading(sums)
@@ -206,8 +218,8 @@ def parts_of_measure(sums: CellSums, measure: str) -> list[Sums]:
     for part in sums.parts(mean.number):
         keys = [key for key in PART_KEYS if key in part.keys.columns]
         if keys in mean.kinds:
-            compared = mean.compared and keys in COMPARED_PARTS
-            parts.append(replace(part, test=mean.test, compared=compared).named(measure))
+            compared = mean.compares_models and keys in COMPARED_PARTS
+            parts.append(replace(part, test=mean.test, compares_models=compared).named(measure))
     return parts
 
 
@@ -231,7 +243,7 @@ def mass_inputs(sums: CellSums) -> Iterator[Sums]:
     mass_change = mean_over_templates(sums.axes, sums.means["change"])
     for name, part in ((MASS_PART, mass_parts), (MASS_CHANGE, mass_change)):
         by_template = {TEMPLATES: part.along[TEMPLATES]}
-        yield replace(part, along=by_template, compared=False, is_input=True).named(name)
+        yield replace(part, along=by_template, compares_models=False, is_input=True).named(name)
 
 
 def negation_reading(sums: CellSums) -> Sums:
@@ -248,7 +260,7 @@ def negation_reading(sums: CellSums) -> Sums:
     columns = np.nansum(products.reshape(-1, *products.shape[2:]), axis=0)
     keys = pl.DataFrame({"n": [sums.centred], "left_out": [sums.n - sums.centred]})
     along = {TEMPLATES: Along(sums.axes.templates, columns[None])}
-    return Sums(keys, along, CORRELATION, "t").named("negation_reading")
+    return Sums(keys, along, finish=CORRELATION, interval="t").named("negation_reading")
 
 
 def correlation_of_products(sums: FloatArray) -> FloatArray:
@@ -297,7 +309,7 @@ def stereotype_agreement(
         groups = axes.swap_groups(part.filter(pl.Series(chosen)))
         tally.add(groups, sides[chosen] * comparison[chosen])
     agreement = mean_of_swap_groups(axes, tally, left_out)
-    agreement = replace(agreement, claims_all=len(axes.subject_groups.names) > 0)
+    agreement = replace(agreement, generalises_to_all_factors=len(axes.subject_groups.names) > 0)
     return agreement.named(STEREOTYPE_AGREEMENT)
 
 
@@ -459,7 +471,14 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
         n=pl.lit(int(all_groups[..., 1].sum()), pl.Int64), left_out=pl.lit(0, pl.Int64)
     )
     along = {TEMPLATES: Along(templates, columns[compared])}
-    return Sums(keys, along, DIFFERENCE, "difference of shares", test="q", compared=False)
+    return Sums(
+        keys,
+        along,
+        finish=DIFFERENCE,
+        interval="difference of shares",
+        test=SignificanceTest.CORRECTED,
+        compares_models=False,
+    )
 
 
 def names_in_columns(parts: Iterable[pl.DataFrame], columns: Sequence[str]) -> pl.Series:

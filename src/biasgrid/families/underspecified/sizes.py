@@ -361,12 +361,12 @@ def sums_of_pairs(sums: CellSums) -> Iterator[Sums]:
         {"measure": SQUARES, "options": "", "attribute": axes.attributes, "n": counts}
     )
     along = {"cell": Along(["all"], columns[:, None])}
-    yield Sums(keys, along, TOTAL, compared=False, is_input=True)
+    yield Sums(keys, along, finish=TOTAL, compares_models=False, is_input=True)
     firsts, seconds = np.divmod(axes.pairs, len(axes.subjects))
     units = [f"{x1} {x2}" for x1, x2 in zip(firsts, seconds, strict=True)]
     along = {"pairs": Along(units, sums.pair_counts)}
     pattern_keys = keys[sums.firsts].with_columns(measure=pl.lit(PAIR_COUNTS))
-    yield Sums(pattern_keys, along, TOTAL, compared=False, is_input=True)
+    yield Sums(pattern_keys, along, finish=TOTAL, compares_models=False, is_input=True)
 
 
 def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFrame:

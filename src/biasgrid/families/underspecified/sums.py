@@ -581,10 +581,10 @@ def sums_of_parts(
         yield Sums(
             keys.filter(pl.Series(n_asked > 0)),
             along,
-            MEAN,
-            "moderated t",
-            compared=False,
-            claims_all=kind.is_of_subject_groups,
+            finish=MEAN,
+            interval="moderated t",
+            compares_models=False,
+            generalises_to_all_factors=kind.is_of_subject_groups,
         )
 
 

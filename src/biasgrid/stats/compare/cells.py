@@ -88,7 +88,7 @@ def read_compared_cell(model: str, sums: Path, measures: Path, design: Path) -> 
         # How answers ended was observed whatever they say.
         known = known.filter(pl.col("measure").is_in(HOW_ANSWERED))
     reliability = read_table(design, DESIGN).filter(name="subject_reliability")["value"].mean()
-    compared = [part.clustered(settings.clusters) for part in parts if part.compared]
+    compared = [part.clustered(settings.clusters) for part in parts if part.compares_models]
     return ComparedCell(
         model,
         known,
@@ -179,7 +179,7 @@ def compared_numbers(
     numbers = [
         LeftOutNumbers.of(part.clustered(settings.clusters))
         for part in parts
-        if part.compared and not part.is_input
+        if part.compares_models and not part.is_input
     ]
     derived = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
     if derived is not None:

@@ -39,7 +39,7 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
 
 def is_of_groups(part: Sums) -> bool:
     """Says whether numbers are claims about groups of names or terms."""
-    return part.claims_all and has_two_sides(part)
+    return part.generalises_to_all_factors and has_two_sides(part)
 
 
 class OtherFactors(NamedTuple):

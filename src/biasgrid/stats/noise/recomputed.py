@@ -68,7 +68,7 @@ def recompute_measures(
     if "repetition" in observations.columns:
         repetitions = observations["repetition"].n_unique()
     keys = whole.with_columns(cases=pl.col("n") / repetitions)
-    yield Sums(keys, {"clusters": Along(names or ["none"], columns)}, RECOMPUTED)
+    yield Sums(keys, {"clusters": Along(names or ["none"], columns)}, finish=RECOMPUTED)
 
 
 def with_keys(measures: pl.DataFrame) -> pl.DataFrame:
