@@ -12,7 +12,7 @@ min_version("9.27")
 # A config given on the command line replaces the default one; merging the two would mix their registries. A module is given
 # its config by the workflow that uses it.
 if not (workflow.overwrite_configfiles or workflow.modifier.skip_configfile):
-    try:  # Of a file that it cannot read Snakemake tells no line, or a traceback.
+    try:  # Snakemake would report a faulty file without its line, or with a traceback.
         if os.path.isfile("config/config.yaml"):
             read_config("config/config.yaml")
     except UserError as error:
@@ -34,10 +34,10 @@ include: "rules/plot.smk"
 include: "rules/report.smk"
 
 
-# The first rule that is not included, and so the default target.
+# The default target, because it is the first rule that is not included.
 rule all:
     input:
-        # Named here, so that those which a failed job has taken away are made again though a summary is there.
+        # Named here, so that files which a failed job has deleted are made again although there is a summary.
         inputs.of_cells(layout.sums),
         inputs.of_cells(layout.measures),
         inputs.of_datasets(layout.comparisons),

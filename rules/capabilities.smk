@@ -1,4 +1,4 @@
-# What a model can do is found out before it is asked, of back ends that cannot know it.
+# Probes models whose back end cannot know in advance what they can do.
 
 
 rule capabilities:
@@ -18,10 +18,10 @@ rule capabilities:
         device=grid.inference.device,
         jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
-        source=models.source,
-        look=models.look,
-        deciding=models.deciding_keys,
+        source=not_compared(models.source),
+        probe=models.probe_reference,
         kept=str(layout.kept_capabilities()),
-        code=models.look_code,
+        rerun_keys=models.deciding_keys,
+        rerun_code=models.probe_code,
     script:
         "../workflow/scripts/capabilities.py"

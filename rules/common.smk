@@ -1,5 +1,11 @@
-# What the rules share: the checked config, wildcards, what is done around a run, and the objects of `biasgrid.runs.inputs`,
-# whose methods give inputs, params and resources of rules.
+# Shared by the rules: the checked config, wildcards, the handlers of a run, and the objects of `biasgrid.runs.inputs`, whose
+# methods give inputs, params and resources of rules.
+#
+# Three kinds of params, kept apart by tests/runs/inputs/test_roles.py:
+#   name=value                 The script reads it, and a new value runs the rule again.
+#   name=not_compared(value)   The script reads it, and a new value runs nothing again: Snakemake does not compare it.
+#   rerun_name=value           The script does not read it, and a new value runs the rule again.
+# Resources are never compared. Keys of params that hold several values: `biasgrid.runs.inputs.params`.
 
 import atexit
 import builtins
@@ -37,7 +43,7 @@ from biasgrid.runs.checks import (
 )
 from biasgrid.runs.inputs.as_module import join_handlers, name_of_config, refuse_moved_paths
 from biasgrid.runs.inputs.cells import CellInputs
-from biasgrid.runs.inputs.grid import GridInputs
+from biasgrid.runs.inputs.grid import GridInputs, not_compared
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
 from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.runs.layout import RECORDS, Layout
@@ -50,7 +56,7 @@ source = source_folder(workflow.current_basedir.get_path_or_uri(secret_free=True
 try:
     check_records()
     refuse_moved_paths(workflow.modifier.path_modifier.replace_prefix("results"), "results")
-    # Snakemake has read them, but says nothing of keys that stand twice, and no lines.
+    # Read once more, because Snakemake accepts duplicate keys and keeps no line numbers.
     documents = [
         read_document(os.path.relpath(file))
         for file in workflow.configfiles
@@ -62,7 +68,7 @@ try:
     config.update(days_as_text(config))
     folders = ConfigFolders.of(workflow.configfiles, workflow.config_settings.config, source)
     grid = parse_config(config, config_name, lines, folders)
-    # Jobs that are submitted read the tables that were made of them.
+    # Submitted jobs do not need them: they read the tables that were made from the lists.
     word_lists = load_word_lists(grid) if workflow.is_main_process else {}
 except UserError as error:
     raise WorkflowError(str(error)) from None
@@ -76,7 +82,7 @@ for mutex in inputs.mutexes:
     workflow.register_resource(mutex, 1)
 tune_planning()
 
-# Looked at here, because Snakemake takes whatever is there for done, and then starts nothing.
+# Checked here, because Snakemake takes an empty output for a finished one, and then starts no handler.
 if workflow.is_main_process:
     try:
         refuse_empty(layout)
@@ -96,76 +102,76 @@ wildcard_constraints:
 
 
 def tries_of_job(short_of, wildcards, attempt):
-    """By how much the memory or time of a job that is submitted again is multiplied (see profiles/slurm)."""
-    folder = getattr(
-        workflow.executor_settings, "logdir", None
-    )  # none within a job, where nothing is submitted
-    return resource_factor(
-        short_of, logs_of_job(Path(folder), dict(wildcards.items())) if folder else [], attempt
-    )
+    """Returns the factor by which the memory or time of a job is multiplied that is submitted again."""
+    # Without a folder this is a job itself, which submits nothing.
+    folder = getattr(workflow.executor_settings, "logdir", None)
+    logs = logs_of_job(Path(folder), dict(wildcards.items())) if folder else []
+    return resource_factor(short_of, logs, attempt)
 
 
 def slot_in_group(wildcards):
-    """How much a shard takes of the only slot that the SLURM profile gives to shards it submits together: they run in turn."""
-    # Snakemake hands --keep-going to no job, and has no scheduler yet where it reads this file.
+    """Returns the slots that a shard needs: the SLURM profile gives one to each group, so its shards run one by one."""
+    # Snakemake passes --keep-going to no submitted job, and has no scheduler yet when it reads this file.
     if workflow.remote_exec and workflow.scheduler:
         workflow.scheduler.keepgoing = True
     return 1
 
 
-# In a module rules may have other names, as by `use rule * from biasgrid as bias_*`, or be left out.
+# In a module, rules may have other names, as by `use rule * from biasgrid as bias_*`, or be left out.
 ASKING_RULES = [
     workflow.modifier.avail_rulename(name) for name in ("capabilities", "predict", "predict_scorer")
 ]
 WHOLE_GRID = workflow.modifier.avail_rulename("all")
 
 
+def single_jobs(jobs):
+    """Returns jobs, with the jobs of a group in its place."""
+    # A copy, because Snakemake may change the set meanwhile.
+    return [part for job in list(jobs) for part in (job.jobs if job.is_group() else [job])]
+
+
 def count_jobs():
-    """Returns how many jobs are done, how many there are, and the rules of those that run."""
-    running = [
-        one
-        for job in list(workflow.scheduler.running)
-        for one in (job.jobs if job.is_group() else [job])
-    ]
-    return workflow.scheduler.finished_jobs, len(workflow.dag), {job.rule.name for job in running}
+    """Returns the numbers of finished and of all jobs, and the rules of running jobs."""
+    running_rules = {job.rule.name for job in single_jobs(workflow.scheduler.running)}
+    return workflow.scheduler.finished_jobs, len(workflow.dag), running_rules
 
 
 def count_rows():
-    """Returns how many rows are answered; imported here, because most jobs read the rules and need no more."""
+    """Returns the number of answered rows."""
+    # Imported here, because every job reads the rules, and few need it.
     from biasgrid.runs.status import answered_rows
 
     return answered_rows(grid)
 
 
 def makes_the_grid():
-    """Returns whether a run makes all of the grid, not a part alone."""
+    """Returns whether a run makes the whole grid."""
     settings = workflow.dag_settings
     is_whole = not (settings.until or settings.omit_from or settings.batch)
-    return is_whole and WHOLE_GRID in {one.name for one in workflow.dag.targetrules}
+    return is_whole and WHOLE_GRID in {rule.name for rule in workflow.dag.targetrules}
 
 
 def command_to_go_on():
-    """Returns the command that goes on with this run: the one that was typed, where one was."""
+    """Returns the command that continues this run: the one that was typed, unless a script runs Snakemake."""
+    if "snakemake" in sys.argv[0]:
+        return shlex.join(["snakemake", *sys.argv[1:]])
     from biasgrid.runs.audit import command
 
-    return (
-        shlex.join(["snakemake", *sys.argv[1:]])
-        if "snakemake" in sys.argv[0]
-        else command(config_name)
-    )
+    return command(config_name)
 
 
-builtins.tries = tries_of_job  # because expressions in a profile know only what Python itself knows
+# A builtin, because expressions in profiles/slurm can use nothing else.
+builtins.tries = tries_of_job
 
 
-# Snakemake's own lock outlives a killed run (see profiles/default); the system drops this one with the process. Settings
-# on the command line are like edits: what counts is the name of the config.
+# Snakemake's own lock outlives a killed run (see profiles/default); the system drops ours with the process. Only the names
+# of the config's files are remembered: settings on the command line may change, as the files may be edited.
 onstart:
     try:
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
-        used = [grid.models[name] for name in [*grid.run.models, *grid.readers]]
-        report_proxies(address for model in used for address in model.source.addresses)
+        sources = [grid.models[name].source for name in [*grid.run.models, *grid.readers]]
+        report_proxies(address for source in sources for address in source.addresses)
         for note in models_left_out(grid):
             print(note, file=sys.stderr)
         asking = [job for job in workflow.dag.needrun_jobs() if job.rule.name in ASKING_RULES]
@@ -201,10 +207,10 @@ onsuccess:
         print_findings(Path(grid.results))
 
 
-# Where nothing is to be done Snakemake calls no handler, and a run of before may have failed.
+# Snakemake calls no handler if there is nothing to do, and an earlier run may have failed.
 @atexit.register
 def forget_failed_run():
-    """Removes the manifest of a failed run where this one has found all that the grid needs."""
+    """Removes the manifest of a failed run if this run has found the whole grid finished."""
     if (
         workflow.is_main_process
         and workflow.scheduler is not None
@@ -218,11 +224,7 @@ onerror:
     end_progress_lines()
     from biasgrid.runs.manifest import UnfinishedJob, write_failed_manifest
 
-    failed = {
-        one
-        for job in workflow.scheduler.failed
-        for one in (job.jobs if job.is_group() else [job])
-    }
+    failed = set(single_jobs(workflow.scheduler.failed))
     unfinished = [
         UnfinishedJob(
             job.rule.name, str(job.log[0]), [str(file) for file in job.output], job in failed
@@ -231,7 +233,8 @@ onerror:
         if job.output and Path(job.output[0]).is_relative_to(layout.results)
     ]
     try:
-        if unfinished:  # else others have failed, in a workflow that uses this one
+        # Else only jobs of a workflow that uses this one have failed.
+        if unfinished:
             write_failed_manifest(grid, config, config_name, unfinished)
     except UserError as error:
         raise WorkflowError(str(error)) from None

@@ -1,6 +1,7 @@
-# Models of a dataset against each other, from the sums of each cell.
+# Compares the models of a dataset with each other, from the sums of each cell.
 rule compare:
     input:
+        # Each in the order of `params.models`.
         sums=inputs.of_dataset(layout.sums),
         measures=inputs.of_dataset(layout.measures),
         design=inputs.of_dataset(layout.design),
@@ -19,8 +20,8 @@ rule compare:
         models=pages.dataset_models,
         statistics=grid.statistics.model_dump(),
         marks=pages.dataset_marks,
-        fair=pages.fair_values,
-        across=grid.comparison.across,
+        fair_values=pages.fair_values,
+        may_differ_in=grid.comparison.across,
         code=inputs.code_of("compare"),
     script:
         "../workflow/scripts/compare.py"

@@ -1,5 +1,6 @@
 rule expand:
     input:
+        # Empty if all subjects are kept.
         tokenizer=cells.tokenizer_record,
     output:
         layout.instances(),
@@ -12,9 +13,10 @@ rule expand:
         mem_mb=2000,
     params:
         family=inputs.family,
-        source=cells.tokenizer_source,
-        files=cells.word_lists,
-        lists=cells.word_lists_digest,
+        # Lists and tokenizer may move: digests of their content run the rule again.
+        source=not_compared(cells.tokenizer_source),
+        files=not_compared(cells.word_list_files),
+        rerun_lists=cells.word_lists_digest,
         code=inputs.code_of_family("expand", "expand"),
     script:
         "../workflow/scripts/expand.py"

@@ -1,7 +1,7 @@
-# Models that have dumps of predictions in place of weights: a dump stands in for expand and predict.
+# Models that have dumps of predictions in place of weights: a dump replaces expand and predict.
 
 
-# It has no digest of its code: the digest of the dump says all that could come out.
+# Without a digest of its code, because the config has the digest of the file that it downloads.
 rule fetch_predictions:
     output:
         layout.dump(),
@@ -11,7 +11,7 @@ rule fetch_predictions:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        origin=cells.dump_origin,
+        rerun_origin=cells.dump_origin,
     script:
         "../workflow/scripts/fetch_predictions.py"
 
@@ -19,7 +19,7 @@ rule fetch_predictions:
 rule import_predictions:
     input:
         dump=cells.dump,
-        # Only to tell whether the dump is of this dataset: other lists change no number.
+        # They only show whether the dump is of this dataset, so newer lists change no number.
         subjects=ancient(cells.subject_lists),
     output:
         instances=layout.imported_tables() / "instances.parquet",
@@ -34,7 +34,7 @@ rule import_predictions:
     params:
         origin=cells.dump_origin,
         task=cells.task,
-        settings=cells.choices,
+        choices=cells.choices,
         reader=cells.dump_reader,
         code=cells.dump_code,
     script:

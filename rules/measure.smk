@@ -1,4 +1,4 @@
-# Predictions are read once: what numbers are made of, and the sentences behind them.
+# Reads the predictions once and writes sums and evidence, which all later rules use.
 rule measure:
     input:
         unpack(cells.measure_files),
@@ -15,15 +15,16 @@ rule measure:
         mem_mb=3000,
     params:
         cell=cells.measure_params,
-        record=cells.model_record,
+        record=not_compared(cells.model_record),
     script:
         "../workflow/scripts/measure.py"
 
 
-# Numbers and how sure they are: no prediction is read, and nothing else runs again, where level or clusters change.
+# Computes numbers and intervals from the sums, so a new level or new clusters read no predictions again.
 rule statistics:
     input:
         sums=layout.sums(),
+        # In the order of `params.cell["controls"]`.
         controls=cells.control_measures,
     output:
         measures=layout.measures(),

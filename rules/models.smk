@@ -1,13 +1,14 @@
-# Where models come from: synthetic corpora, training, and records of checkpoints with their digests.
+# Makes models: synthetic corpora, training, and records of checkpoints with their digests.
 
 
 rule synthetic:
     input:
+        # In the order of `params.corpora`.
         instances=models.synthetic_instances,
     output:
         synthetic=layout.synthetic() / "synthetic.parquet",
         words=layout.synthetic() / "words.json",
-        # Folders, because the tasks that there are corpora for hang on the dataset.
+        # Folders, because which tasks have corpora depends on the dataset.
         corpora=[directory(layout.synthetic() / strength) for strength in models.strengths()],
     log:
         layout.log("synthetic", "{dataset}"),
@@ -37,44 +38,45 @@ rule train:
         layout.log("train", "{model}"),
     conda:
         "../envs/biasgrid.yaml"
-    # One thread on a CPU, so that the same config gives the same weights whatever --cores is.
+    # One thread, so that the same config gives the same weights on a CPU, whatever --cores is.
     threads: 1
     resources:
+        # The job leases a GPU only if the machine has one.
         gpu=0 if grid.inference.device == "cpu" else 1,
         mem_mb=4000,
         device=grid.inference.device,
         jobs_per_gpu=grid.inference.jobs_per_gpu,
-        seconds_to_wait=round(60 * grid.inference.time_limit),
+        seconds_to_wait_for_lock=round(60 * grid.inference.time_limit),
     params:
         lock=str(layout.lock_of_training()),
         kept=str(layout.kept_trained()),
         task=cells.task,
         corpus=models.training_corpus,
         labels=models.training_labels,
-        train=models.training,
-        source=models.base_source,
+        training=models.training,
+        source=not_compared(models.base_source),
         code=inputs.code_of("train"),
     script:
         "../workflow/scripts/train.py"
 
 
-# Records stay when they are made again (`update`), because a branch is resolved once: its commit is taken from there.
-# Those of bases that training starts from are among them, because nodes that train may have no network.
+# `update` keeps the old record, so that a branch stays at the commit to which it was first resolved.
+# The bases that training starts from are fetched here, because nodes that train may have no network.
 rule fetch:
     input:
         unpack(models.record_files),
     output:
         update(layout.record()),
     log:
-        layout.log("fetch", "{sort}", "{name}"),
+        layout.log("fetch", "{record_kind}", "{name}"),
     wildcard_constraints:
-        sort="|".join(RECORDS),
+        record_kind="|".join(RECORDS),
         name="|".join([*grid.models, *grid.tokenizers]),
     localrule: True
     conda:
         "../envs/biasgrid.yaml"
     params:
         source=models.record_source,
-        code=inputs.code_of("fetch"),
+        rerun_code=inputs.code_of("fetch"),
     script:
         "../workflow/scripts/fetch.py"

@@ -1,5 +1,7 @@
 rule plot:
     input:
+        # All but measures and synthetic are named as in `CONTEXT_TABLES`, by which the script reads
+        # them. Empty where the figures of a folder do not use the table.
         measures=pages.figure_files(layout.measures),
         synthetic=pages.figure_effects,
         intervals=pages.figure_files(layout.intervals),
@@ -8,7 +10,7 @@ rule plot:
         convergence=pages.figure_convergence,
         parts=pages.figure_parts,
     output:
-        # A folder, because which figures there are hangs on the dataset.
+        # A folder, because the set of figures depends on the dataset.
         report(
             directory(layout.figures()),
             patterns=["{figure}.svg"],
@@ -35,7 +37,8 @@ rule plot:
         strengths=pages.figure_strengths,
         marks=pages.figure_marks,
         sections=pages.figure_sections,
-        look=(grid.report.font, grid.report.figure_scale),
-        code=pages.figure_code,
+        font=grid.report.font,
+        scale=grid.report.figure_scale,
+        rerun_code=pages.figure_code,
     script:
         "../workflow/scripts/plot.py"

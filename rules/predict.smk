@@ -12,9 +12,11 @@ rule predict:
     conda:
         "../envs/biasgrid.yaml"
     threads: threads_of_job(grid.inference.device)
-    # What changes speed but not numbers lies in resources, whose change runs nothing again.
+    # Settings that change speed but no number are resources, because Snakemake does not compare
+    # resources with those of the last run.
     resources:
         **models.mutexes(),
+        # The job leases GPUs only if the machine has some.
         gpu=models.gpus,
         group_slot=slot_in_group,
         mem_mb=6000,
@@ -25,9 +27,10 @@ rule predict:
     params:
         answers=str(layout.answers()),
         cell=cells.predict_params,
-        source=models.source,
-        lists=cells.instances_lists_digest,
+        source=not_compared(models.source),
+        # The script refuses instances of other lists; new instances run it again by themselves.
+        lists_digest=not_compared(cells.instances_lists_digest),
         precision=grid.inference.precision,
-        device_of_auto=cells.deciding_device,
+        rerun_device=cells.deciding_device,
     script:
         "../workflow/scripts/predict.py"

@@ -15,7 +15,7 @@ rule report:
         imported=inputs.imported_predictions(),
         synthetic=inputs.synthetic_tables(),
         figures=pages.figure_folders(),
-        # The first lies beside the rules, whatever the working folder is.
+        # The first one comes with the workflow, whatever the working folder is.
         references=[
             os.path.relpath(source / "reference" / "unqover_published.json"),
             *grid.report.references,
@@ -28,17 +28,17 @@ rule report:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        facts=pages.report_facts,
-        figures=list(pages.figures.values()),
-        code=pages.report_code,
+        run_settings=pages.report_params,
+        figures=pages.references_by_folder(),
+        rerun_code=pages.report_code,
     script:
         "../workflow/scripts/report.py"
 
 
-# Last of all, because it has the digests of all outputs.
+# Runs last, because it has the digests of all outputs.
 rule manifest:
     input:
-        # It counts the rows of these; what a failed job has taken away of them is made again.
+        # It counts their rows. As inputs they are made again if a failed job has deleted them.
         instances=inputs.of_cells(layout.instances_of_cell),
         predictions=inputs.predictions_of_cells(),
         measures=inputs.of_cells(layout.measures),
@@ -56,9 +56,8 @@ rule manifest:
     conda:
         "../envs/biasgrid.yaml"
     params:
-        config=pages.manifest_config,
-        folders=pages.manifest_folders,
-        title=pages.manifest_title,
-        code=inputs.code_of("manifest"),
+        config=pages.config_params,
+        rerun_title=pages.title,
+        rerun_code=inputs.code_of("manifest"),
     script:
         "../workflow/scripts/manifest.py"

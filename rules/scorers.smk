@@ -1,4 +1,4 @@
-# What a model has written is read by others, which score it: their instances are its distinct texts.
+# Scorers rate the texts that another model wrote; their instances are its distinct texts.
 scorer = layout.scorer()
 
 
@@ -30,9 +30,6 @@ use rule predict as predict_scorer with:
         timing=scorer.timing,
     log:
         scorer.log,
+    # All other params are those of `predict`: Snakemake merges params by name, while inputs, outputs and log replace them.
     params:
         answers=str(layout.answers_of_scorer()),
-        cell=cells.predict_params,
-        source=models.source,
-        precision=grid.inference.precision,
-        device_of_auto=cells.deciding_device,

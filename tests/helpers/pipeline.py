@@ -146,7 +146,7 @@ class Pipeline:
     def expand(self) -> None:
         self.job.variant = self.grid.question(MODEL, DATASET).variant
         cell, made = self.job, self.layout.instances_of_cell(DATASET, MODEL)
-        family, files = self.inputs.family(cell), self.cells.word_lists(cell, None)
+        family, files = self.inputs.family(cell), self.cells.word_list_files(cell)
         self.run(
             "expand",
             {"tokenizer": []},
@@ -176,7 +176,8 @@ class Pipeline:
             "answers": self.layout.answers(DATASET, MODEL),
         }
         params |= {
-            "source": ModelInputs(self.inputs).source(self.job, None),
+            "source": ModelInputs(self.inputs).source(self.job),
+            "lists_digest": None,
             "precision": "float32",
         }
         self.run("predict", self.cells.predict_files(self.job), outputs, params)
@@ -231,9 +232,9 @@ class Pipeline:
         params = {
             "models": [MODEL],
             "marks": pages.dataset_marks(self.job),
-            "fair": pages.fair_values(self.job),
+            "fair_values": pages.fair_values(self.job),
         }
-        params |= {"across": [], "code": ""}
+        params |= {"may_differ_in": [], "code": ""}
         tables = {name: [self.files[name]] for name in ("sums", "measures", "design")}
         self.run("compare", tables, compared, params | {"statistics": statistics})
         made = {
@@ -265,7 +266,7 @@ class Pipeline:
         nothing: dict[str, list[Any]] = {
             name: [] for name in ("imported", "synthetic", "references", "figures")
         }
-        facts = {"facts": pages.report_facts(self.job), "figures": []}
+        facts = {"run_settings": pages.report_params(self.job), "figures": {}}
         told |= {
             name: made[path] for name, path in (("summary", "parquet"), ("verdicts", "verdicts"))
         }

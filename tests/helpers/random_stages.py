@@ -352,7 +352,7 @@ class CellStages:
         )
         yield "summary", table_part(summary)
         yield "verdicts", table_part(verdicts)
-        described = pages.report_facts(None)["datasets"][self.dataset]  # type: ignore[arg-type]
+        described = pages.report_params(None)["datasets"][self.dataset]  # type: ignore[arg-type]
         dataset = gather_dataset(self.dataset, described, [self.instances_path], [], [])
         shared = dataset_block(dataset, {(self.model, self.dataset): cell})
         yield "page of dataset", json_part(shared)

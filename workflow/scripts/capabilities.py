@@ -1,4 +1,4 @@
-"""Rule capabilities: a model's record -> its capabilities, found out by asking it."""
+"""Rule capabilities: a model's record -> its capabilities, which its back end finds out."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 from biasgrid.jobs.logs import start_log
 
 start_log(snakemake.log[0])
-# Whatever the user has set: everything was fetched before.
+# Overrides the user's setting: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
@@ -23,9 +23,9 @@ section = snakemake.config["models"][snakemake.wildcards.model]
 record = record_of(snakemake.input.model, snakemake.params.source)
 capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
 if capabilities is None:
-    look = load_reference(snakemake.params.look)
+    find_capabilities = load_reference(snakemake.params.probe)
     resources = snakemake.resources
     with leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu):
-        capabilities = look(record, section, Path(snakemake.log[0]))
+        capabilities = find_capabilities(record, section, Path(snakemake.log[0]))
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

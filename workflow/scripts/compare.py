@@ -19,9 +19,9 @@ from biasgrid.tables.files import read_provenance, write_table
 from biasgrid.tables.provenance import table_provenance
 
 dataset, params = snakemake.wildcards.dataset, snakemake.params
-cells = []
-provenance_of_measures = {}
-# The files of each kind are in the order of the models.
+compared_cells = []
+measures_by_model = {}
+# The files of each kind are in the order of `params.models`.
 for model, sums, measures, design in zip(
     params.models,
     snakemake.input.sums,
@@ -29,20 +29,27 @@ for model, sums, measures, design in zip(
     snakemake.input.design,
     strict=True,
 ):
-    cells.append(read_compared_cell(model, Path(sums), Path(measures), Path(design)))
-    provenance_of_measures[model] = read_provenance(Path(measures))
-marks = {}
-for measure, marks_of_measure in params.marks.items():
-    marks[measure] = [asdict(mark) for mark in marks_of_measure]
+    compared_cells.append(read_compared_cell(model, Path(sums), Path(measures), Path(design)))
+    measures_by_model[model] = read_provenance(Path(measures))
+marks_as_json = {}
+for measure, marks in params.marks.items():
+    marks_as_json[measure] = [asdict(mark) for mark in marks]
 settings = StatisticsSettings(**params.statistics)
-comparison = compare_models(dataset, cells, settings, params.marks, params.across, params.fair)
+comparison = compare_models(
+    dataset,
+    compared_cells,
+    settings,
+    params.marks,
+    across=params.may_differ_in,
+    fair=params.fair_values,
+)
 facts = table_provenance(
     snakemake.config,
     of=dataset,
     code=params.code,
     statistics=params.statistics,
-    marks=marks,
-    cells=provenance_of_measures,
+    marks=marks_as_json,
+    cells=measures_by_model,
 )
 for name, schema in COMPARISON_TABLES.items():
     write_table(getattr(comparison, name), snakemake.output[name], schema, facts)

@@ -1,4 +1,4 @@
-"""Rule expand: word lists -> instances."""
+"""Rule expand: the word lists of a dataset's variant -> its instances."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,7 +8,9 @@ if TYPE_CHECKING:
 
 from biasgrid.jobs.start import MODEL_MODULES, TABLE_MODULES, start_job
 
-start_job(snakemake.log[0], MODEL_MODULES if snakemake.input.tokenizer else TABLE_MODULES)
+# Without a tokenizer all subjects are kept.
+has_tokenizer = bool(snakemake.input.tokenizer)
+start_job(snakemake.log[0], MODEL_MODULES if has_tokenizer else TABLE_MODULES)
 
 from biasgrid.base.faults import InputError
 from biasgrid.base.references import load, stage
@@ -16,7 +18,7 @@ from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import table_provenance
 
 filters = {}
-if snakemake.input.tokenizer:
+if has_tokenizer:
     from biasgrid.inference.checkpoints.checkpoint import load_recorded_tokenizer
     from biasgrid.inference.models.masked.one_token import token_counts
     from biasgrid.inference.models.prerequisites import record_of

@@ -1,4 +1,7 @@
-"""Rule fetch: a checkpoint of the hub or a folder -> its record."""
+"""Rule fetch: a checkpoint of the hub or in a folder -> its record.
+
+The record of a model that is trained here also has `training`, the facts of its training.
+"""
 
 import json
 from typing import TYPE_CHECKING
@@ -20,5 +23,5 @@ if snakemake.input.get("base"):
 if snakemake.input.get("training"):
     record["training"] |= read_made(snakemake.input.training, "what is known of a training")
 write_text(snakemake.output[0], json.dumps(record, indent=2, sort_keys=True) + "\n")
-# Snakemake would throw the record away if a local folder's files seem to be from the future.
+# Snakemake would delete the record if a local file seems to be from the future.
 bring_to_present(snakemake.input)

@@ -1,4 +1,4 @@
-"""Rule fetch_predictions: a url -> the dump at it."""
+"""Rule fetch_predictions: the url of a dump in the config -> the dump."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ start_log(snakemake.log[0])
 
 from biasgrid.formats.unqover.download import download_dump
 
-# The address itself is in the config alone: it may hold secrets, and params are written down.
+# Read from the config, because the address may hold secrets, and Snakemake stores params.
 model, dataset = snakemake.wildcards.model, snakemake.wildcards.dataset
 dump = snakemake.config["models"][model]["predictions"][dataset]
 download_dump(dump["url"], dump["sha256"], Path(snakemake.output[0]))

@@ -15,16 +15,16 @@ from biasgrid.base.references import load_reference
 from biasgrid.tables.provenance import table_provenance
 
 import_dump = load_reference(snakemake.params.reader)
-cell = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
-provenance = table_provenance(snakemake.config, of=cell, code=snakemake.params.code)
+cell_name = f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}"
+provenance = table_provenance(snakemake.config, of=cell_name, code=snakemake.params.code)
 import_dump(
     path=Path(snakemake.input.dump),
     origin=snakemake.params.origin,
     task=snakemake.params.task,
-    scoring=snakemake.params.settings["scoring"],
+    scoring=snakemake.params.choices["scoring"],
     subject_lists=[Path(file) for file in snakemake.input.subjects],
     folder=Path(snakemake.output.instances).parent,
     provenance=provenance,
 )
-# Snakemake would throw the tables away if the dump seems to be from the future.
+# Snakemake would delete the tables if the dump seems to be from the future.
 bring_to_present(snakemake.input)

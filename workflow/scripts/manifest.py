@@ -1,4 +1,4 @@
-"""Rule manifest: all outputs -> a list of them, with origin, times and digests."""
+"""Rule manifest: all outputs -> the manifest, with their origin, times and digests."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
+
+    from biasgrid.runs.inputs.params import ConfigParams
 
 from biasgrid.jobs.start import TABLE_MODULES, start_job
 
@@ -17,10 +19,11 @@ from biasgrid.config.paths import WORKFLOW
 from biasgrid.runs.layout import FAILED_MANIFEST
 from biasgrid.runs.manifest import make_manifest
 
-beside, given = snakemake.params.folders["beside"], snakemake.params.folders["given"]
-folders = ConfigFolders(beside, frozenset(given), WORKFLOW)
-config = parse_config(snakemake.config, snakemake.params.config, folders=folders)
-manifest = make_manifest(config, snakemake.config, snakemake.params.config)
+config_params: "ConfigParams" = snakemake.params.config
+command_line_keys = frozenset(config_params["command_line_keys"])
+folders = ConfigFolders(config_params["folders"], command_line_keys, WORKFLOW)
+config = parse_config(snakemake.config, config_params["name"], folders=folders)
+manifest = make_manifest(config, snakemake.config, config_params["name"])
 write_text(snakemake.output[0], json.dumps(manifest, indent=2) + "\n")
 # Everything is made, so an earlier failure no longer counts.
 Path(snakemake.output[0]).with_name(FAILED_MANIFEST).unlink(missing_ok=True)

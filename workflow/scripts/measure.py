@@ -1,10 +1,12 @@
-"""Rule measure: instances and predictions of a cell -> sums, and sentences behind its numbers."""
+"""Rule measure: instances and predictions of a cell -> its sums, and the sentences behind them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
+
+    from biasgrid.runs.inputs.params import MeasureParams
 
 from biasgrid.jobs.start import TABLE_MODULES, start_job
 
@@ -20,13 +22,15 @@ from biasgrid.tables.provenance import cell_provenance, table_provenance
 from biasgrid.tables.summary import answer_counts
 from biasgrid.tables.sums import SUMS
 
-cell, record = snakemake.params.cell, snakemake.params.record
+cell: "MeasureParams" = snakemake.params.cell
 instances = Path(snakemake.input.instances)
 predictions = [Path(path) for path in snakemake.input.predictions]
-# The texts come first, and then the predictions of each scorer.
-texts = [Path(path) for path in snakemake.input.scorers[:1]]
-scorer_predictions = read_scorers(cell["scorers"], *texts, predictions) if texts else {}
-provenance = cell_provenance(instances, predictions, record, cell["dump"], **cell["expected"])
+# Empty without scorers.
+texts = Path(snakemake.input.texts) if snakemake.input.texts else None
+scorer_predictions = read_scorers(cell["scorers"], texts, predictions) if texts else {}
+provenance = cell_provenance(
+    instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"]
+)
 measured = measure_cell(
     family=cell["family"],
     instances_path=instances,
@@ -37,23 +41,23 @@ measured = measure_cell(
     scorer_predictions=scorer_predictions,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
-    settings=StatisticsSettings(**cell["recomputed"]),
+    settings=StatisticsSettings(**cell["jackknife"]),
 )
-known_facts = {}
+optional_facts = {}
 counts = answer_counts(predictions)
 if counts:
-    known_facts["answered"] = counts
+    optional_facts["answered"] = counts
 coverage = read_provenance(instances).get(COVERAGE)
 if coverage:
-    known_facts[COVERAGE] = coverage
+    optional_facts[COVERAGE] = coverage
 facts = table_provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
     code=cell["code"],
     predictions=provenance,
-    # `biasgrid explain` finds the cell by this, wherever the folder of results may be by then.
-    cell=cell_location(Path(snakemake.output.sums), instances, predictions, cell, *texts),
-    **known_facts,
+    # `biasgrid explain` finds the cell by this, even if the folder of results was moved.
+    cell=cell_location(Path(snakemake.output.sums), instances, predictions, cell, texts),
+    **optional_facts,
 )
 write_table(measured.sums, snakemake.output.sums, SUMS, facts)
 write_table(measured.evidence, snakemake.output.evidence, EVIDENCE, facts)

@@ -25,7 +25,7 @@ from biasgrid.tables.provenance import check_made_with
 from biasgrid.tables.summary import ModelFacts
 
 params = snakemake.params
-files = {name: paths for name, paths in snakemake.input.items() if name in CONTEXT_TABLES}
+files = {name: snakemake.input[name] for name in CONTEXT_TABLES}
 cell_files = [file for name in files if name not in OF_GRID for file in files[name]]
 check_made_with(snakemake.input.measures, cell_files)
 measures = read_tables(snakemake.input.measures, MEASURES)
@@ -46,4 +46,4 @@ context = FigureContext(
 for name, reference in params.figures.items():
     measures_of_figure = measures.filter(pl.col("dataset").is_in(params.datasets[name]))
     figure = draw_figure(reference, measures_of_figure, context)
-    save_figure(figure, Path(snakemake.output[0], name), *params.look)
+    save_figure(figure, Path(snakemake.output[0], name), params.font, params.scale)

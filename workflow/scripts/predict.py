@@ -1,4 +1,4 @@
-"""Rule predict: a shard of instances -> predictions."""
+"""Rules predict and predict_scorer: a shard of instances -> predictions."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
+    from biasgrid.runs.inputs.params import PredictParams
+
 from biasgrid.jobs.start import MODEL_MODULES, start_job
 
 start_job(snakemake.log[0], MODEL_MODULES)
-# Whatever the user has set: everything was fetched before.
+# Overrides the user's setting: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
@@ -21,25 +23,26 @@ from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import check_made_from, table_provenance
 
 params, resources, wildcards = snakemake.params, snakemake.resources, snakemake.wildcards
-lists = params.get("lists")
-if lists:
+cell: "PredictParams" = params.cell
+# Null for texts that a model wrote, and in submitted jobs.
+if params.lists_digest is not None:
     check_made_from(
         snakemake.input.instances,
         "word_lists",
-        lists,
+        params.lists_digest,
         "the config's folder of word lists",
         "instances",
     )
-answers, cell = Path(params.answers), params.cell
+answers = Path(params.answers)
 shard = int(wildcards.get("shard", 1))
 shards = int(wildcards.get("shards", 1))
 name_of_shard = f"{shard}-of-{shards}"
-# A scorer reads the texts of a writer, in one shard, which has the scorer's name.
+# A scorer, which alone has a writer, reads all texts in one shard; its rule has no such wildcard.
 parts = [wildcards.dataset, wildcards.get("writer"), wildcards.model]
 if wildcards.get("shards"):
     parts.append(name_of_shard)
 name_of_table = "/".join(part for part in parts if part)
-capabilities = snakemake.input.get("capabilities")
+capabilities = snakemake.input.capabilities
 files = ShardFiles(
     instances=Path(snakemake.input.instances),
     model=Path(snakemake.input.model),
@@ -74,5 +77,5 @@ with shard_lock, gpus:
         provenance=table_provenance(snakemake.config, of=name_of_table, code=cell["code"]),
         source=params.source,
     )
-# Snakemake would throw the shard away after a clock was set back meanwhile.
+# Snakemake would delete the shard if a clock was set back meanwhile.
 bring_to_present(snakemake.input)

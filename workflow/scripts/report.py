@@ -1,10 +1,12 @@
-"""Rule report: measures, summary, examples, figures and records -> one offline page."""
+"""Rule report: tables, figures and records of a run -> an offline page, or several."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
+
+    from biasgrid.runs.inputs.params import ReportParams
 
 from biasgrid.jobs.start import TABLE_MODULES, start_job
 
@@ -31,18 +33,19 @@ from biasgrid.tables.verdicts import VERDICTS
 
 inputs = snakemake.input
 check_made_with(inputs.measures, inputs.evidence + inputs.parts)
-cells = provenance_of_cells(inputs.measures)
-check_made_from(inputs.summary, "measures", cells, "the folder of measures")
+provenance_by_cell = provenance_of_cells(inputs.measures)
+check_made_from(inputs.summary, "measures", provenance_by_cell, "the folder of measures")
 check_compared(inputs.measures, inputs.comparisons + inputs.ranks)
+run_settings: "ReportParams" = snakemake.params.run_settings
 run = gather_run(
     records={Path(path).stem: read_record(path) for path in inputs.records},
     imported=[Path(path) for path in inputs.imported],
     instances=[Path(path) for path in inputs.instances],
     measures=[Path(path) for path in inputs.measures],
-    same_models=same_models(cells),
+    same_models=same_models(provenance_by_cell),
     facts=GridFacts.of_summary(read_provenance(inputs.summary)),
     settings=without_secrets(snakemake.config),
-    **snakemake.params.facts,
+    **run_settings,
 )
 tables = ReportTables(
     measures=read_tables(inputs.measures, MEASURES),
@@ -55,8 +58,8 @@ tables = ReportTables(
     synthetic=read_tables(inputs.synthetic, SYNTHETIC),
     published=read_published(*inputs.references),
 )
-folders = [Path(folder) for folder in inputs.figures]
-figures = gather_figures(dict(zip(folders, snakemake.params.figures, strict=True)))
+references = {Path(folder): figures for folder, figures in snakemake.params.figures.items()}
+figures = gather_figures(references)
 pages = build_report(run=run, tables=tables, figures=figures)
 folder = Path(snakemake.output[0]).parent
 # An earlier report may have had more pages.

@@ -1,4 +1,7 @@
-"""Rule scorer: the predictions of a cell -> its distinct texts, as instances for scorers."""
+"""Rule scorer_texts: the texts that a model wrote in a cell -> instances for scorers.
+
+Each distinct text is one instance, in sorted order; blank texts are left out.
+"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,9 +1,11 @@
-"""Rule statistics: sums of a cell -> its measures with intervals, and the parts of its variance."""
+"""Rule statistics: sums of a cell -> its measures, with intervals, and parts of their variance."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
+
+    from biasgrid.runs.inputs.params import StatisticsParams
 
 from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 
@@ -18,8 +20,9 @@ from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
 from biasgrid.tables.provenance import digest, table_provenance
 from biasgrid.tables.sums import SUMS
 
-cell = snakemake.params.cell
+cell: "StatisticsParams" = snakemake.params.cell
 provenance_of_controls = {}
+# The files are in the order of the names.
 for name, path in zip(cell["controls"], snakemake.input.controls, strict=True):
     provenance_of_controls[name] = read_provenance(path)
 settings = StatisticsSettings(
@@ -33,14 +36,14 @@ estimates = estimate_cell(
     family=cell["family"],
     sums=read_table(snakemake.input.sums, SUMS),
     measure_options=cell["measure_options"],
-    declared=cell["declared"],
+    declared=cell["definitions"],
     settings=settings,
 )
 provenance_of_sums = read_provenance(snakemake.input.sums)
-facts_of_sums = {}
-for name in ("predictions", "cell", "answered", COVERAGE):
+optional_facts = {}
+for name in ("answered", COVERAGE):
     if name in provenance_of_sums:
-        facts_of_sums[name] = provenance_of_sums[name]
+        optional_facts[name] = provenance_of_sums[name]
 facts = table_provenance(
     snakemake.config,
     of=f"{snakemake.wildcards.dataset}/{snakemake.wildcards.model}",
@@ -49,7 +52,9 @@ facts = table_provenance(
     templates=cell["templates"],
     statistics=cell["settings"],
     sums=digest(provenance_of_sums),
-    **facts_of_sums,
+    predictions=provenance_of_sums["predictions"],
+    cell=provenance_of_sums["cell"],
+    **optional_facts,
     controls={name: digest(control) for name, control in provenance_of_controls.items()},
     **{SIZES: estimates.sizes, WITHHELD: estimates.is_withheld},
 )

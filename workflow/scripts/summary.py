@@ -1,4 +1,4 @@
-"""Rule summary: measures of all cells -> measures of whole cells and bias types, and verdicts."""
+"""Rule summary: measures of all cells -> summary, verdicts and convergence of the grid."""
 
 from typing import TYPE_CHECKING
 
@@ -27,30 +27,31 @@ from biasgrid.tables.verdicts import VERDICTS
 
 params = snakemake.params
 measures = read_tables(snakemake.input.measures, MEASURES)
-models = {name: ModelFacts(**facts) for name, facts in params.models.items()}
-cells = provenance_of_cells(snakemake.input.measures)
+models = {name: ModelFacts(**section) for name, section in params.models.items()}
+provenance_by_cell = provenance_of_cells(snakemake.input.measures)
 level = params.statistics["level"]
 silenced = params.claims.get("silenced", {})
 summary, verdicts = summarise(
     measures,
-    with_scoring(models, cells),
-    params.headlines,
-    params.marks,
-    params.controls,
-    GridFacts(**params.claims, cells=cells),
+    models=with_scoring(models, provenance_by_cell),
+    headlines=params.headlines,
+    marks=params.marks,
+    controls=params.controls,
+    facts=GridFacts(**params.claims, cells=provenance_by_cell),
     planned=partial(items_for_half_width, alpha=1 - level),
     sizes=sizes_beside_controls(measures, params.headlines, params.controls, silenced),
 )
-facts = table_provenance(
+provenance = table_provenance(
     snakemake.config,
     code=params.code,
     statistics=params.statistics,
-    measures=cells,
+    measures=provenance_by_cell,
     **{CLAIMS: params.claims},
 )
-write_table(summary, snakemake.output.parquet, SUMMARY, facts)
-write_table(verdicts, snakemake.output.verdicts, VERDICTS, facts)
-# Where measures are tested against controls, convergence needs their intervals against 0.
+write_table(summary, snakemake.output.parquet, SUMMARY, provenance)
+write_table(verdicts, snakemake.output.verdicts, VERDICTS, provenance)
+# The measures of cells with controls are tested against these; convergence needs their intervals
+# against 0 instead.
 controlled = measures.drop_nulls("control").select("model", "dataset")
 controlled_cells = set(controlled.unique().rows())
 against_zero = []
@@ -59,5 +60,5 @@ for path in map(Path, snakemake.input.intervals):
         against_zero.append(path)
 intervals = read_tables(against_zero, INTERVALS) if against_zero else None
 agreement = convergence(measures, params.groups, level, intervals)
-write_table(agreement, snakemake.output.convergence, CONVERGENCE, facts)
+write_table(agreement, snakemake.output.convergence, CONVERGENCE, provenance)
 write_text(snakemake.output.csv, for_spreadsheets(headline_lines(summary)).write_csv())

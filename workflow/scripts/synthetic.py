@@ -1,9 +1,11 @@
-"""Rule synthetic: instances of a dataset -> its known effect, corpora with it, and their words."""
+"""Rule synthetic: instances of a dataset -> its known effect, corpora that have it, their words."""
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
+
+    from biasgrid.runs.inputs.params import SyntheticParams
 
 from biasgrid.jobs.start import TABLE_MODULES, start_job
 
@@ -18,19 +20,21 @@ from biasgrid.training.strength import read_strength
 
 params, dataset = snakemake.params, snakemake.wildcards.dataset
 keys = load(stage(params.family, "keys")).KEYS
+synthetic_bias: "SyntheticParams" = params.synthetic
+# One table per task, in the order of the corpora.
 tables = dict(zip(params.corpora, snakemake.input.instances, strict=True))
 biases = [
     SyntheticBias(
         dataset=dataset,
         strength_name=name,
         strength=read_strength(strength),
-        repeats=params.synthetic["repeats"],
-        seed=params.synthetic["seed"],
-        spread=params.synthetic["spread"],
+        repeats=synthetic_bias["repeats"],
+        seed=synthetic_bias["seed"],
+        spread=synthetic_bias["spread"],
         labels=params.labels,
         measure_options=params.options,
     )
-    for name, strength in params.synthetic["strengths"].items()
+    for name, strength in synthetic_bias["strengths"].items()
 ]
 provenance = table_provenance(
     snakemake.config,

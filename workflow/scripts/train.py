@@ -1,4 +1,4 @@
-"""Rule train: data, and a checkpoint or the words of the data -> a trained model."""
+"""Rule train: training data, and a checkpoint or the words of the data -> a trained model."""
 
 import json
 import os
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from snakemake.iocontainers import snakemake
 
+    from biasgrid.runs.inputs.params import TrainingParams
+
 from biasgrid.jobs.start import TRAINING_MODULES, start_job
 
 start_job(snakemake.log[0], TRAINING_MODULES)
-# Whatever the user has set: everything was fetched before.
+# Overrides the user's setting: everything was fetched before.
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import digest_file, write_text
@@ -27,18 +29,21 @@ from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
 
 params, resources = snakemake.params, snakemake.resources
-task, settings = params.task, params.train
+task = params.task
+settings: "TrainingParams" = params.training
+synthetic = settings["synthetic"]
 folder, kept = Path(snakemake.output.training).parent, Path(params.kept)
-training_lock = one_job(Path(params.lock), resources.seconds_to_wait)
+training_lock = one_job(Path(params.lock), resources.seconds_to_wait_for_lock)
 gpus = leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu)
 with training_lock, gpus, TemporaryDirectory() as own_folder:
-    if settings["synthetic"]:
+    # A model of synthetic bias starts from random weights; any other fine-tunes `input.base`.
+    if synthetic is not None:
         base = own_folder
         data = [Path(strength, params.corpus) for strength in snakemake.input.data]
         words = []
         for file in snakemake.input.words:
             words += words_for(task, Path(file).read_text(encoding="utf-8"))
-        make_base_checkpoint(words, base, settings["synthetic"]["seed"], causal=task in CAUSAL)
+        make_base_checkpoint(words, base, synthetic["seed"], causal=task in CAUSAL)
     else:
         base = checked_folder(record_of(snakemake.input.base, params.source))
         data = [Path(snakemake.input.data)]

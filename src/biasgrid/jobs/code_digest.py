@@ -29,6 +29,7 @@ WITHOUT_NUMBERS = {
     "jobs.progress",
     "jobs.start",
     "jobs.fork_server",
+    "runs.inputs.params",
     "inference.models.registry",
     "base.references",
     "base.messages",

@@ -202,9 +202,9 @@ class Layout:
         """
         return self.results / "synthetic" / dataset
 
-    def record(self, sort: str = "{sort}", name: str = "{name}") -> Path:
-        """Returns the record of a checkpoint: one of `models`, `bases` or `tokenizers`."""
-        return self.results / sort / f"{name}.json"
+    def record(self, record_kind: str = "{record_kind}", name: str = "{name}") -> Path:
+        """Returns the record of a checkpoint; `record_kind` is one of `RECORDS`."""
+        return self.results / record_kind / f"{name}.json"
 
     def capabilities(self, model: str = "{model}") -> Path:
         """Returns the capabilities of a model, which are found out before it is asked."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -84,18 +83,11 @@ def test_subjects_are_filtered_by_a_tokenizer_only_where_masks_are_filled(
 ) -> None:
     masked, answering = (job(dataset="people", variant=variant) for variant in ("lm-tiny", "qa"))
     assert cells.tokenizer_record(masked) == Path("out/tokenizers/tiny.json")
-    assert (cells.tokenizer_source(masked, None) or {})["checkpoint"] == "some/model"
+    assert (cells.tokenizer_source(masked) or {})["checkpoint"] == "some/model"
     assert cells.tokenizer_record(answering) == []
-    assert cells.tokenizer_source(answering, None) is None
+    assert cells.tokenizer_source(answering) is None
     assert cells.word_lists_digest(answering) == cells.inputs.lists_digest("people", "qa")
-    assert Path(cells.word_lists(answering, None).templates).name == "qa.txt"
-
-
-@pytest.mark.parametrize(
-    "name", ["word_lists", "tokenizer_source", "instances_lists_digest", "model_record"]
-)
-def test_what_must_run_nothing_again_is_made_of_input(name: str) -> None:
-    assert "input" in signature(getattr(CellInputs, name)).parameters
+    assert Path(cells.word_list_files(answering).templates).name == "qa.txt"
 
 
 def test_a_shard_is_predicted_from_instances_and_record(cells: CellInputs) -> None:
@@ -113,7 +105,7 @@ def test_a_shard_is_predicted_from_instances_and_record(cells: CellInputs) -> No
     }
     assert params["back_end"].endswith("extractive.back_end:QuestionAnswering")
     assert params["code"] != cells.predict_params(job(dataset="people", model="masked"))["code"]
-    assert cells.instances_lists_digest(CELL, None) == cells.inputs.lists_digest("people", "qa")
+    assert cells.instances_lists_digest(CELL) == cells.inputs.lists_digest("people", "qa")
 
 
 def test_a_cell_is_measured_by_its_shards(cells: CellInputs) -> None:
@@ -122,13 +114,13 @@ def test_a_cell_is_measured_by_its_shards(cells: CellInputs) -> None:
     assert files["predictions"] == [
         Path(f"out/predictions/people/one/{shard}-of-2.parquet") for shard in (1, 2)
     ]
-    assert files["scorers"] == []
+    assert (files["texts"], files["scorers"]) == ([], [])
     params = cells.measure_params(CELL)
     assert params["family"] == "biasgrid.families.underspecified"
     assert params["expected"] == {"task": "question-answering", "scoring": "exact"}
     assert (params["dump"], params["scorers"]) == (None, {})
     assert "mu" in params["names"]
-    assert cells.model_record(CELL, None) == "out/models/one.json"
+    assert cells.model_record(CELL) == "out/models/one.json"
 
 
 def test_settings_of_statistics_are_no_matter_of_measures(tmp_path: Path) -> None:
@@ -146,24 +138,21 @@ def test_settings_of_statistics_are_no_matter_of_measures(tmp_path: Path) -> Non
     assert statistics["clusters"] == [0, 1]
     # Validity flags have no units, since nothing is said of how sure they are.
     assert "mu" in statistics["units"]
-    assert not statistics["units"].keys() & statistics["declared"].limits.keys()
+    assert not statistics["units"].keys() & statistics["definitions"].limits.keys()
 
 
 def test_what_scorers_say_is_a_file_of_the_writers_cell(scored: CellInputs) -> None:
     writing = job(dataset="chess", model="writer")
     said = "out/scorers/predictions/chess/writer/nice.parquet"
     assert scored.scorers(writing) == {"nice": ("score", said)}
-    assert scored.scorer_files(writing) == [
-        Path("out/scorers/instances/chess/writer.parquet"),
-        said,
-    ]
-    assert (
-        scored.writer_predictions(job(dataset="chess", writer="writer"))
-        == scored.measure_files(writing)["predictions"]
-    )
+    files = scored.measure_files(writing)
+    assert files["texts"] == Path("out/scorers/instances/chess/writer.parquet")
+    assert files["scorers"] == [said]
+    writer = job(dataset="chess", writer="writer")
+    assert scored.writer_predictions(writer) == files["predictions"]
     reading = job(dataset="chess", writer="writer", model="nice")
     assert scored.predict_params(reading)["answer"] == "score"
-    assert scored.instances_lists_digest(reading, None) is None
+    assert scored.instances_lists_digest(reading) is None
 
 
 def test_a_dump_in_a_file_is_an_input(tmp_path: Path) -> None:
@@ -176,7 +165,7 @@ def test_a_dump_in_a_file_is_an_input(tmp_path: Path) -> None:
         Path("out/imported/people/dumped/predictions.parquet")
     ]
     assert cells.measure_params(cell)["dump"] == cells.dump_origin(cell)
-    assert cells.model_record(cell, None) is None
+    assert cells.model_record(cell) is None
     # What the dump is compared with need not be there.
     assert cells.subject_lists(cell) == []
 
@@ -195,9 +184,10 @@ def test_of_the_address_of_a_dump_no_secret_is_kept() -> None:
 def test_measures_that_are_no_sums_are_computed_again_without_each_cluster(
     cells: CellInputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert cells.measure_params(CELL)["recomputed"] == {}
+    assert cells.measure_params(CELL)["jackknife"] == {}
     monkeypatch.setattr(cells.grid.family("people"), "yields_sums", False, raising=False)
     statistics = cells.statistics_params(CELL)
-    assert cells.measure_params(CELL)["recomputed"] == {
-        name: statistics[name] for name in ("clusters", "units")
+    assert cells.measure_params(CELL)["jackknife"] == {
+        "clusters": statistics["clusters"],
+        "units": statistics["units"],
     }

@@ -84,8 +84,8 @@ def test_gpus_are_asked_for_only_where_there_are_any() -> None:
 @pytest.mark.usefixtures("general")
 def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
     models = ModelInputs(inputs_of(servers()))
-    assert models.look(job(model="hosted")).endswith("capabilities:find_capabilities")
-    assert len(models.look_code(job(model="hosted"))) == 16
+    assert models.probe_reference(job(model="hosted")).endswith("capabilities:find_capabilities")
+    assert len(models.probe_code(job(model="hosted"))) == 16
     assert "endpoint" in models.deciding_keys(job(model="hosted"))
 
 
@@ -93,8 +93,8 @@ def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
 def test_a_trained_model_is_recorded_with_the_facts_of_its_training(demo: ModelInputs) -> None:
     folder = demo.layout.trained_model("weak-qa")
     files = {"files": folder / "model.safetensors", "training": folder / "training.json"}
-    assert demo.record_files(job(sort="models", name="weak-qa")) == files
-    assert demo.record_source(job(sort="models", name="weak-qa"))["folder"] == str(folder)
+    assert demo.record_files(job(record_kind="models", name="weak-qa")) == files
+    assert demo.record_source(job(record_kind="models", name="weak-qa"))["folder"] == str(folder)
 
 
 @pytest.mark.family("the demo asks all five, each of which can be put in")
@@ -104,7 +104,7 @@ def test_models_of_synthetic_bias_learn_all_corpora_of_their_strength(demo: Mode
     assert files["data"] == [demo.layout.synthetic(dataset) / "weak" for dataset in datasets]
     assert files["words"] == [demo.layout.synthetic(dataset) / "words.json" for dataset in datasets]
     assert demo.training_corpus(job(model="weak-qa")) == "question-answering.json"
-    assert demo.base_source(job(model="weak-qa"), None) is None
+    assert demo.base_source(job(model="weak-qa")) is None
     assert list((demo.training(job(model="weak-qa")) or {})["synthetic"]["strengths"]) == ["weak"]
     assert demo.training_labels(job(model="strong-sentiment")) == ["negative", "positive"]
 
@@ -145,9 +145,9 @@ def test_a_model_that_is_trained_further_waits_for_the_record_of_its_base(tmp_pa
     own = ModelInputs(inputs)
     base = Path("out/bases/one.json")
     assert own.training_files(job(model="one")) == {"data": str(data), "base": base}
-    assert own.record_files(job(sort="models", name="one"))["base"] == base
-    assert (own.base_source(job(model="one"), None) or {})["checkpoint"] == "some/base"
-    assert own.record_source(job(sort="bases", name="one"))["checkpoint"] == "some/base"
+    assert own.record_files(job(record_kind="models", name="one"))["base"] == base
+    assert (own.base_source(job(model="one")) or {})["checkpoint"] == "some/base"
+    assert own.record_source(job(record_kind="bases", name="one"))["checkpoint"] == "some/base"
     assert own.strengths() == []
 
 
@@ -158,11 +158,12 @@ def test_files_in_a_folder_are_inputs_and_those_of_the_hub_are_not(
     (checkpoint / "README.md").write_text("It answers.")
     of_folder = ModelInputs(general_inputs(tmp_path / "near", checkpoint=str(checkpoint)))
     found = [
-        Path(file).name for file in of_folder.record_files(job(sort="models", name="one"))["files"]
+        Path(file).name
+        for file in of_folder.record_files(job(record_kind="models", name="one"))["files"]
     ]
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(found)
     assert "README.md" not in found
-    assert of_folder.source(job(model="one"), None)["folder"] == str(checkpoint)
+    assert of_folder.source(job(model="one"))["folder"] == str(checkpoint)
     of_hub = ModelInputs(general_inputs(tmp_path / "far"))
-    assert of_hub.record_files(job(sort="models", name="one")) == {"files": []}
-    assert of_hub.record_source(job(sort="tokenizers", name="tiny"))["weights"] is False
+    assert of_hub.record_files(job(record_kind="models", name="one")) == {"files": []}
+    assert of_hub.record_source(job(record_kind="tokenizers", name="tiny"))["weights"] is False

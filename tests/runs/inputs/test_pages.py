@@ -101,7 +101,7 @@ def test_a_table_says_how_a_model_is_scored_where_one_can_choose(pages: PageInpu
 
 
 def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None:
-    facts = pages.report_facts(job())
+    facts = pages.report_params(job())
     assert list(facts["datasets"]) == pages.grid.run.datasets
     assert list(facts["models"]) == pages.grid.run.models
     assert facts["models"]["weak-qa"] == {
@@ -111,8 +111,10 @@ def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None
     }
     assert facts["datasets"]["gender"]["templates"] == pages.figure_templates(GENDER)
     assert (facts["config"], facts["title"]) == ("config/demo-full.yaml", "The full demo grid")
-    assert pages.manifest_config(job()) == "config/demo-full.yaml"
-    assert pages.manifest_title(job()) == "The full demo grid"
+    config = pages.config_params(job())
+    assert config["name"] == "config/demo-full.yaml"
+    assert (config["folders"], config["command_line_keys"]) == (["config"], [])
+    assert pages.title(job()) == "The full demo grid"
 
 
 def test_datasets_of_one_title_are_told_apart_by_their_names() -> None:

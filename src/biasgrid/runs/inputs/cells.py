@@ -1,11 +1,11 @@
 """Inputs and params of the rules of cells: expand, predict, scorers, dumps, measure, statistics.
 
-Snakemake compares the params of a job with those of its last run, but for those that a function
-makes of `input`: a function here takes `input` where its value must run nothing again. What counts
-of word lists and records is their content, of which each rule has a digest.
+Snakemake runs a job again if a param has changed since its last run. Where a file may move without
+running anything again, the rule wraps its path in `grid.not_compared`, and another param or input
+of the rule has the digest of its content.
 
-Values that one param can hold are one function: calling it takes Snakemake a while, and there are
-thousands of cells.
+A param that holds several values (see `params`) comes from one method: Snakemake takes a while to
+call a function, and there are thousands of cells.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from biasgrid.base.references import stage
 from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
+from biasgrid.runs.inputs.params import MeasureParams, PredictParams, StatisticsParams
 from biasgrid.runs.layout import controls_of_config
 from biasgrid.tables.metric import MetricDefinitions
 
@@ -32,30 +33,24 @@ class CellInputs:
         self._ranges = cache(self._ranges_of_measures)
 
     def tokenizer_record(self, wildcards: Wildcards) -> Path | list[Path]:
-        """Returns the record of the tokenizer that decides which subjects are kept.
-
-        If all are kept, there is none.
-        """
+        """Returns the record of the tokenizer that filters the subjects; [] if all are kept."""
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.layout.record("tokenizers", tokenizer) if tokenizer else []
 
-    def tokenizer_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
-        """Returns the source in the config of the tokenizer that decides which subjects are kept.
-
-        None if all are kept.
-        """
+    def tokenizer_source(self, wildcards: Wildcards) -> dict[str, Any] | None:
+        """Returns the config's source of the tokenizer that filters the subjects; None without."""
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
         return self.grid.source_of_tokenizer(tokenizer) if tokenizer else None
 
-    def word_lists(self, wildcards: Wildcards, input: Any) -> Any:
-        """Returns the files of the word lists of a dataset's variant.
-
-        When they are moved, nothing runs again.
-        """
+    def word_list_files(self, wildcards: Wildcards) -> Any:
+        """Returns the word lists of a dataset's variant, as the files that its family reads."""
         return self.grid.files(wildcards.dataset, wildcards.variant)
 
     def word_lists_digest(self, wildcards: Wildcards) -> str | None:
-        """Digests the content of the word lists of a dataset's variant."""
+        """Digests the content of the word lists of a dataset's variant.
+
+        None in submitted jobs, which read no lists.
+        """
         return self.inputs.lists_digest(wildcards.dataset, wildcards.variant)
 
     def predict_files(self, wildcards: Wildcards) -> dict[str, Any]:
@@ -70,14 +65,14 @@ class CellInputs:
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
         """Returns the capabilities of a cell's model.
 
-        There are none if it writes texts, or if its back end looks for none.
+        [] if the model writes texts, or if its back end need not find out what a model can do.
         """
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
         is_needed = answer != "text" and self.back_end(wildcards).look
         return self.layout.capabilities(wildcards.model) if is_needed else []
 
-    def predict_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns params that decide a cell's predictions beside model, precision and device."""
+    def predict_params(self, wildcards: Wildcards) -> PredictParams:
+        """Returns param `cell` of rules `predict` and `predict_scorer`."""
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
         modules = modules_of_entry(back_end, question.answer)
@@ -90,7 +85,7 @@ class CellInputs:
         }
 
     def deciding_device(self, wildcards: Wildcards) -> str | None:
-        """Returns the device if it decides the precision; None if it changes no numbers."""
+        """Returns the device if precision `auto` depends on it; None if it changes no numbers."""
         inference = self.grid.inference
         return inference.device if inference.precision == "auto" else None
 
@@ -103,13 +98,14 @@ class CellInputs:
         return self.grid.models[wildcards.model].task
 
     def choices(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the keys of the config that decide the numbers of a cell's predictions."""
+        """Returns the settings that decide a cell's predictions, such as `scoring`."""
         return self.grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
 
-    def instances_lists_digest(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Digests the word lists of a cell's instances, which these are compared with.
+    def instances_lists_digest(self, wildcards: Wildcards) -> str | None:
+        """Digests the word lists from which a cell's instances must have been made.
 
-        None for texts of models.
+        None for texts that a model wrote, which come from no lists, and in submitted jobs, which
+        read none.
         """
         if wildcards.get("writer"):
             return None
@@ -117,7 +113,7 @@ class CellInputs:
         return self.inputs.lists_digest(wildcards.dataset, variant)
 
     def writer_predictions(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the predictions of a cell, whose texts another model reads."""
+        """Returns the predictions of the cell of a writer, whose texts other models read."""
         return self.layout.predictions_of_cell(wildcards.dataset, wildcards.writer)
 
     def dump_origin(self, wildcards: Wildcards) -> dict[str, Any] | None:
@@ -125,7 +121,7 @@ class CellInputs:
         return self.grid.models[wildcards.model].source.origin(wildcards.dataset)
 
     def dump(self, wildcards: Wildcards) -> str | Path:
-        """Returns a cell's dump, which is downloaded first if the config gives a url."""
+        """Returns a cell's dump: the file in the config, or the place of its download."""
         origin = self.dump_origin(wildcards)
         return (origin and origin["file"]) or self.layout.dump(wildcards.dataset, wildcards.model)
 
@@ -139,39 +135,36 @@ class CellInputs:
         return self.inputs.code_digest("import_predictions", module)
 
     def subject_lists(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the subject lists that a dump is compared with.
+        """Returns the subject lists that a dump is compared with; none if one is missing.
 
-        There are none if one is missing, since dumps need none.
+        A dump has its own instances, so it can be imported without any list.
         """
         variant = self.grid.question(wildcards.model, wildcards.dataset).variant
         files = self.grid.files(wildcards.dataset, variant).subjects
         return list(files) if all(file.is_file() for file in files) else []
 
     def measure_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the files for the measures of a cell: instances, predictions, and scorers'."""
+        """Returns the inputs of rule `measure`; `texts` and `scorers` are [] without scorers."""
         dataset, model = wildcards.dataset, wildcards.model
+        scorers = [file for _, file in self.scorers(wildcards).values()]
         return {
             "instances": self.inputs.cell_file(self.layout.instances_of_cell, dataset, model),
             "predictions": self.inputs.predictions(dataset, model),
-            "scorers": self.scorer_files(wildcards),
+            "texts": self.layout.texts(dataset, model) if scorers else [],
+            "scorers": scorers,
         }
 
     def scorers(self, wildcards: Wildcards) -> dict[str, tuple[str, str]]:
-        """Returns kind and file of the responses of each scorer to a cell's texts."""
+        """Returns by scorer the kind of its responses to a cell's texts, and their file."""
         dataset, writer = wildcards.dataset, wildcards.model
         scorers = {}
-        for reader, kind in self.grid.question(writer, dataset).scorers.items():
-            predictions = self.layout.scorer(dataset, writer, reader).predictions
-            scorers[reader] = kind, str(predictions)
+        for scorer, kind in self.grid.question(writer, dataset).scorers.items():
+            predictions = self.layout.scorer(dataset, writer, scorer).predictions
+            scorers[scorer] = kind, str(predictions)
         return scorers
 
-    def scorer_files(self, wildcards: Wildcards) -> list[str | Path]:
-        """Returns the texts of a cell and the responses of scorers; empty without scorers."""
-        files = [file for _, file in self.scorers(wildcards).values()]
-        return [self.layout.texts(wildcards.dataset, wildcards.model), *files] if files else []
-
-    def measure_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns params that decide a cell's measures, and facts that predictions must have."""
+    def measure_params(self, wildcards: Wildcards) -> MeasureParams:
+        """Returns param `cell` of rule `measure`."""
         dataset, model = wildcards.dataset, wildcards.model
         question = self.grid.question(model, dataset)
         stages = self.inputs.stages(wildcards, "keys", "observe", "measures", "evidence")
@@ -183,14 +176,15 @@ class CellInputs:
             "dump": self.dump_origin(wildcards),
             "measure_options": dict(question.measure_options),
             "scorers": self.scorers(wildcards),
-            "recomputed": self.recomputation(wildcards),
+            "jackknife": self.jackknife_settings(wildcards),
             "code": self.inputs.code_digest("measure", *stages),
         }
 
-    def recomputation(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns clusters and units of measures that are computed again without each cluster.
+    def jackknife_settings(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns `clusters` and `units` of measures that are recomputed without each cluster.
 
-        Measures that are sums need no such computation.
+        Empty for measures that are functions of sums: rule `statistics` leaves clusters out of
+        these without the observations.
         """
         if self.grid.family(wildcards.dataset).yields_sums:
             return {}
@@ -198,8 +192,8 @@ class CellInputs:
         clusters = self.inputs.template_clusters(wildcards.dataset, variant)
         return {"clusters": clusters, "units": self._units(wildcards.dataset)}
 
-    def model_record(self, wildcards: Wildcards, input: Any) -> str | None:
-        """Returns the record of a cell's model, which its predictions are compared with.
+    def model_record(self, wildcards: Wildcards) -> str | None:
+        """Returns the record of the model that must have made a cell's predictions.
 
         None for dumps.
         """
@@ -207,14 +201,14 @@ class CellInputs:
             return None
         return str(self.layout.record("models", wildcards.model))
 
-    def statistics_params(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the params that decide a cell's numbers, given its sums."""
+    def statistics_params(self, wildcards: Wildcards) -> StatisticsParams:
+        """Returns param `cell` of rule `statistics`."""
         dataset = wildcards.dataset
         family = self.inputs.family(wildcards)
         question = self.grid.question(wildcards.model, dataset)
         return {
             "family": family,
-            "declared": self.declared(wildcards),
+            "definitions": self.definitions(wildcards),
             "units": self._units(dataset),
             "ranges": self._ranges(dataset),
             "measure_options": dict(question.measure_options),
@@ -225,16 +219,16 @@ class CellInputs:
             "code": self.inputs.code_digest("statistics", stage(family, "measures")),
         }
 
-    def declared(self, wildcards: Wildcards) -> MetricDefinitions:
+    def definitions(self, wildcards: Wildcards) -> MetricDefinitions:
         """Returns the definitions by which a cell's measures are checked.
 
-        Flags withhold nothing of a model that answers at random.
+        Those of a model that answers at random have no limits: its numbers are never withheld.
         """
         metrics = self.inputs.metrics(wildcards.dataset)
         return metrics.of_control() if wildcards.model in self._controls.models else metrics
 
     def controls(self, wildcards: Wildcards) -> list[str]:
-        """Returns the controls of a cell's dataset that its model is asked too, by name."""
+        """Returns the names of the controls of a cell's dataset that its model can answer."""
         return [
             name
             for name in self._controls.of(wildcards.dataset)
@@ -242,7 +236,10 @@ class CellInputs:
         ]
 
     def control_measures(self, wildcards: Wildcards) -> list[str]:
-        """Returns the measures of the same model's controls, whose sizes are the null of a cell."""
+        """Returns the measures of the same model on each of `controls`, in their order.
+
+        Their sizes are the expectation under no effect for the cell.
+        """
         return [
             self.inputs.cell_file(self.layout.measures, name, wildcards.model)
             for name in self.controls(wildcards)
@@ -260,7 +257,7 @@ class CellInputs:
         return units
 
     def _ranges_of_measures(self, dataset: str) -> dict[str, tuple[float, float]]:
-        """Returns the ranges of measures that have others than their units."""
+        """Returns the ranges of measures that differ from the range of their unit."""
         return {
             name: measure.range
             for name, measure in self.grid.measures_of(dataset).items()

@@ -28,6 +28,23 @@ class Wildcards(Protocol):
         """Returns the value of a wildcard that not all rules have."""
 
 
+def not_compared(param: Callable[[Wildcards], Any]) -> Callable[[Wildcards, Any], Any]:
+    """Makes a param of which Snakemake does not compare the value with that of the last run.
+
+    Snakemake compares no param whose function takes `input`, since changed inputs run a job again
+    by themselves. A parameter of that name is all it looks for, so `functools.wraps`, which would
+    show it the parameters of `param`, must not be used here.
+
+    Args:
+        param: the function that gives the value.
+    """
+
+    def with_input(wildcards: Wildcards, input: Any) -> Any:
+        return param(wildcards)
+
+    return with_input
+
+
 class GridInputs:
     """The grid as rules see it: its cells, their files, and digests that decide what runs again.
 

@@ -1,18 +1,16 @@
 """Inputs, params and resources of the rules of models: synthetic corpora, training, records,
 capabilities, GPUs and mutexes.
-
-Params that take `input` are not compared with those of the last run: a record that changes runs
-jobs again by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from biasgrid.inference.checkpoints.files import files_that_count
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
+from biasgrid.runs.inputs.params import SyntheticParams, TrainingParams
 from biasgrid.training.corpora import CORPORA
 from biasgrid.training.strength import without_bias, written_strength
 
@@ -27,36 +25,45 @@ class ModelInputs:
         """Keeps the inputs of the whole grid."""
         self.inputs, self.grid, self.layout = inputs, inputs.grid, inputs.layout
 
-    def source(self, wildcards: Wildcards, input: Any) -> dict[str, Any]:
-        """Returns the source of a model in the config, which its record is compared with."""
+    def source(self, wildcards: Wildcards) -> dict[str, Any]:
+        """Returns the source of a model in the config, of which its record must be."""
         return self.grid.source_of_model(wildcards.model)
 
-    def base_source(self, wildcards: Wildcards, input: Any) -> dict[str, Any] | None:
-        """Returns the source in the config of the checkpoint that training starts from.
+    def base_source(self, wildcards: Wildcards) -> dict[str, Any] | None:
+        """Returns the config's source of the checkpoint that is fine-tuned.
 
-        None if that is made.
+        None for models of synthetic bias, which start from random weights.
         """
         train = self.grid.models[wildcards.model].train
         return self.grid.source_of_base(wildcards.model) if train and train.base else None
 
     def record_source(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the source of a checkpoint of which a record is made, and the files needed."""
+        """Returns the config's source of the checkpoint of a record."""
         name = wildcards.name
-        if wildcards.sort == "models":
+        if wildcards.record_kind == "models":
             return self.grid.source_of_model(name)
-        if wildcards.sort == "bases":
+        if wildcards.record_kind == "bases":
             return self.grid.source_of_base(name)
         return self.grid.source_of_tokenizer(name)
 
     def record_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns a checkpoint's files if they are made or lie in a folder, and of its training."""
-        train = self.grid.models[wildcards.name].train if wildcards.sort == "models" else None
-        if train is None:
-            return {"files": local_files(self.record_source(wildcards))}
-        folder = self.layout.trained_model(wildcards.name)
+        """Returns the inputs of rule `fetch`, which makes the record of a checkpoint.
+
+        Returns:
+            `files`, the local files of the checkpoint, so that a change makes its record anew; of a
+            model that is trained here also `training` and, if it is fine-tuned, `base`.
+        """
+        if wildcards.record_kind == "models" and self.grid.models[wildcards.name].train:
+            return self.trained_files(wildcards.name)
+        return {"files": local_files(self.record_source(wildcards))}
+
+    def trained_files(self, model: str) -> dict[str, Any]:
+        """Returns the inputs of rule `fetch` for a model that is trained here."""
+        folder = self.layout.trained_model(model)
         files = {"files": folder / "model.safetensors", "training": folder / "training.json"}
-        if train.base:
-            files["base"] = self.layout.record("bases", wildcards.name)
+        train = self.grid.models[model].train
+        if train and train.base:
+            files["base"] = self.layout.record("bases", model)
         return files
 
     def strengths(self) -> list[str]:
@@ -64,32 +71,35 @@ class ModelInputs:
         return list(self.grid.synthetic.strengths) if self.grid.synthetic else []
 
     def synthetic_instances(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the instances that a dataset's synthetic corpora are made of, task by task."""
+        """Returns the instances from which a dataset's synthetic corpora are made.
+
+        One table per task, in the order of `dataset_corpora`.
+        """
         variants = self.grid.synthetic_variants(wildcards.dataset).values()
         return [self.layout.instances(wildcards.dataset, variant) for variant in variants]
 
-    def synthetic_bias(self, wildcards: Wildcards) -> dict[str, Any] | None:
+    def synthetic_bias(self, wildcards: Wildcards) -> SyntheticParams | None:
         """Returns the synthetic bias of a dataset, None if the grid has none.
 
-        The bias of a control has no strength: there is nothing to find.
+        All strengths of a control are without bias: there is nothing to find.
         """
         synthetic = self.grid.synthetic
         if synthetic is None:
             return None
-        content = synthetic.model_dump()
+        section = cast(SyntheticParams, synthetic.model_dump())
         if self.grid.datasets[wildcards.dataset].control_of:
-            content["strengths"] = {
+            section["strengths"] = {
                 name: written_strength(without_bias(strength))
                 for name, strength in synthetic.strengths.items()
             }
-        return content
+        return section
 
     def synthetic_options(self, wildcards: Wildcards) -> Mapping[str, Any]:
         """Returns the options that the family of a dataset needs for its synthetic bias."""
         return self.grid.family(wildcards.dataset).synthetic_options(self.grid, wildcards.dataset)
 
     def dataset_corpora(self, wildcards: Wildcards) -> dict[str, str]:
-        """Returns the files of a dataset's synthetic corpora, by task."""
+        """Returns the names of the files of a dataset's synthetic corpora, by task."""
         return {task: CORPORA[task] for task in self.grid.synthetic_variants(wildcards.dataset)}
 
     def dataset_labels(self, wildcards: Wildcards) -> list[str]:
@@ -97,10 +107,11 @@ class ModelInputs:
         return getattr(self.grid.datasets[wildcards.dataset], "labels", [])
 
     def training_files(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns the data that a model is trained on, and the record of its starting point.
+        """Returns the inputs of rule `train`, which has a job only for models that are trained.
 
-        Models of synthetic bias start from a checkpoint that is made for them, of the words that
-        they learn.
+        Returns:
+            `data` and `base` of a model that is fine-tuned. Of a model of synthetic bias `data`,
+            the folders of its corpora, and `words`, the words of its vocabulary.
         """
         train = self.grid.models[wildcards.model].train
         assert train is not None, f"{wildcards.model} is not trained"
@@ -113,40 +124,45 @@ class ModelInputs:
             "words": [folder / "words.json" for folder in folders],
         }
 
-    def training(self, wildcards: Wildcards) -> dict[str, Any] | None:
-        """Returns the settings by which a model is trained."""
-        return self.grid.training_of(wildcards.model)
+    def training(self, wildcards: Wildcards) -> TrainingParams | None:
+        """Returns the settings by which a model is trained, None if it is not trained."""
+        return cast(TrainingParams | None, self.grid.training_of(wildcards.model))
 
     def training_corpus(self, wildcards: Wildcards) -> str:
-        """Returns the name of a model's corpus, by its task, in the folder of a strength."""
+        """Returns the file name of a model's corpus within each folder of corpora."""
         return CORPORA[self.grid.models[wildcards.model].task]
 
     def training_labels(self, wildcards: Wildcards) -> list[str]:
-        """Returns the labels that a model learns."""
+        """Returns the labels that a classifier learns; none for other models."""
         return list(self.grid.models[wildcards.model].labels.values())
 
-    def look(self, wildcards: Wildcards) -> str:
+    def probe_reference(self, wildcards: Wildcards) -> str:
         """Returns the function that finds out a model's capabilities, as `reference:function`."""
         return self.grid.back_end_of(wildcards.model).look
 
-    def look_code(self, wildcards: Wildcards) -> str:
+    def probe_code(self, wildcards: Wildcards) -> str:
         """Digests the code that finds out a model's capabilities."""
-        return self.inputs.code_digest("capabilities", self.look(wildcards).split(":")[0])
+        module, _, _ = self.probe_reference(wildcards).partition(":")
+        return self.inputs.code_digest("capabilities", module)
 
     def deciding_keys(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the keys of a model that decide its answers."""
         return self.grid.models[wildcards.model].source.deciding_keys()
 
     def gpus(self, wildcards: Wildcards) -> int:
-        """Returns the number of GPUs that a job of a model needs, if there are any."""
+        """Returns the number of GPUs that a job of a model asks for.
+
+        0 on the device `cpu`, and for models that compute elsewhere. On a machine without GPUs the
+        job ignores it.
+        """
         if self.grid.inference.device == "cpu":
             return 0
         return self.grid.models[wildcards.model].source.gpus
 
     def mutexes(self) -> dict[str, Callable[[Wildcards], int]]:
-        """Returns the resources of which there is one each.
+        """Returns the resources that one job at a time may use, such as an endpoint.
 
-        Jobs that need the same one run one after the other.
+        Each is 1 for a job that needs it, else 0, so such jobs run one after the other.
         """
 
         def need_of(mutex: str) -> Callable[[Wildcards], int]:
@@ -159,9 +175,10 @@ class ModelInputs:
 
 
 def local_files(source: Mapping[str, Any]) -> list[Any]:
-    """Returns the files that count of a checkpoint in a folder, or of answers; of the hub none.
+    """Returns the files of a source that lie on this machine, so that a change of them is noticed.
 
-    They are inputs, so that changed ones are noticed.
+    These are the files of a checkpoint in a folder that decide its numbers, or files of responses;
+    none for a checkpoint of the hub.
     """
     if source.get("folder") is None:
         return list(source.get("files", []))

@@ -10,6 +10,7 @@ from biasgrid.base.references import exists, stage
 from biasgrid.config import texts_of_templates
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
+from biasgrid.runs.inputs.params import ConfigParams, ReportParams
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
 from biasgrid.tables.claims.facts import claims_of
 from biasgrid.tables.claims.marks import Mark, MarkSection
@@ -26,8 +27,8 @@ class PageInputs:
         grid: the config.
         layout: the places of its files.
         config_name: the name of the config in the report and the manifest.
-        figures: the references of the figures of each dataset and of the whole grid, by their
-            names.
+        figures: by folder of figures, which is a dataset or `grid`, the reference of each figure by
+            its name. Folders without figures are left out.
         controls: the datasets and models that are negative controls.
     """
 
@@ -41,15 +42,15 @@ class PageInputs:
         self.controls = controls_of_config(self.grid)
 
     def dataset_models(self, wildcards: Wildcards) -> list[str]:
-        """Returns the models that are asked a dataset."""
+        """Returns the models that answer a dataset, in the order of `GridInputs.of_dataset`."""
         return [model for model, dataset in self.inputs.cells if dataset == wildcards.dataset]
 
     def dataset_marks(self, wildcards: Wildcards) -> Mapping[str, tuple[Mark, ...]]:
-        """Returns the marks of those measures of a dataset that have marks."""
+        """Returns the marks of a dataset by measure; measures without marks are left out."""
         return self.marks([wildcards.dataset]).get(wildcards.dataset, {})
 
     def marks(self, datasets: Iterable[str]) -> dict[str, dict[str, tuple[Mark, ...]]]:
-        """Returns the marks of measures by dataset; without marks both are left out."""
+        """Returns marks by dataset and measure; measures and datasets without are left out."""
         marks = {}
         for dataset in datasets:
             measures = self.grid.measures_of(dataset)
@@ -59,21 +60,21 @@ class PageInputs:
         return marks
 
     def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
-        """Returns the value of equal treatment of those measures of a dataset that are signed."""
+        """Returns the value of equal treatment by signed measure of a dataset."""
         return fair_values_of_signed(self.grid.measures_of(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
-        """Returns the options of each measure's row in the summary, by dataset."""
+        """Returns by dataset and headline measure the options of its row in the summary."""
         return {
             dataset: self.inputs.metrics(dataset).headlines for dataset in self.grid.run.datasets
         }
 
     def claims(self) -> dict[str, Any]:
-        """Returns facts on the measures of datasets, see `GridFacts`, and datasets of a trial."""
+        """Returns fields of `GridFacts` that the config decides, for the summary's provenance."""
         datasets = self.grid.run.datasets
         claims = claims_of({name: self.grid.measures_of(name) for name in datasets})
         claims |= {"units": self.units()}
-        # A run that is no trial has no such fact, so that summaries of before stay as they are.
+        # Absent unless the run is a trial: a new key would change all earlier summaries.
         if self.grid.trial:
             trial = [name for name in datasets if name not in self.controls.datasets]
             if trial:
@@ -85,7 +86,10 @@ class PageInputs:
         return {name: self.grid.family(name).unit for name in self.grid.run.datasets}
 
     def models(self, datasets: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Returns `kind`, `label` and `scoring` of the selected models that fit some datasets."""
+        """Returns `kind`, `label` and `scoring` of the selected models, as fields of `ModelFacts`.
+
+        Models that can answer none of the datasets are left out.
+        """
         datasets = list(datasets)
         models = {}
         for name in self.grid.run.models:
@@ -100,7 +104,7 @@ class PageInputs:
         return models
 
     def _scoring(self, model: str, datasets: Iterable[str]) -> dict[str, Any]:
-        """Returns the scoring of a model by dataset, for datasets where one can choose."""
+        """Returns the scoring of a model by dataset; datasets without a choice are left out."""
         scoring = {}
         for dataset in datasets:
             if self.grid.fits(model, dataset):
@@ -114,30 +118,33 @@ class PageInputs:
         return self.marks(self.grid.run.datasets)
 
     def figure_files(self, file: CellFile) -> Callable[[Wildcards], list[str]]:
-        """Returns an input: a file of each cell of the datasets in a folder of figures."""
+        """Makes an input: a file of each cell of the datasets in a folder of figures."""
         return lambda wildcards: self.inputs.of_cells(file, *self._datasets_of(wildcards))
 
     def figure_effects(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the known effects, which figures of the grid show."""
+        """Returns the tables of known effects for figures of the grid; none for a dataset."""
         return self.inputs.synthetic_tables() if wildcards.of == GRID else []
 
     def figure_ranks(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the ranks of models, which figures of the grid show."""
+        """Returns the tables of ranks for figures of the grid; none for a dataset."""
         return self.inputs.of_datasets(self.layout.ranks) if wildcards.of == GRID else []
 
     def figure_convergence(self, wildcards: Wildcards) -> list[Path]:
-        """Returns the agreement of datasets across families, which figures of the grid show."""
+        """Returns the table of convergence for figures of the grid; none for a dataset."""
         return [self.layout.convergence] if wildcards.of == GRID else []
 
     def group_numbers(self) -> dict[str, tuple[str, str]]:
-        """Returns family and measure of datasets that measure how a model treats a group."""
+        """Returns by dataset its family and the measure of how a model treats a group.
+
+        Datasets without such a measure are left out.
+        """
         return {
             dataset: (self.grid.datasets[dataset].family, measure)
             for dataset, measure in group_numbers(self.grid).items()
         }
 
     def figure_parts(self, wildcards: Wildcards) -> list[str]:
-        """Returns the associations by template, which are in no figure of all datasets."""
+        """Returns evidence by template for figures of a dataset; none for the grid."""
         if wildcards.of == GRID:
             return []
         return self.inputs.of_cells(self.layout.evidence_parts, wildcards.of)
@@ -150,52 +157,59 @@ class PageInputs:
         """Returns the folders of all figures."""
         return [self.layout.figures(of) for of in self.figures]
 
+    def references_by_folder(self) -> dict[str, dict[str, str]]:
+        """Returns by path of a folder of figures the reference of each figure by its name."""
+        return {str(self.layout.figures(of)): figures for of, figures in self.figures.items()}
+
     def figure_references(self, wildcards: Wildcards) -> dict[str, str]:
-        """Returns the references of the figures in a folder, by their names."""
+        """Returns the references of the figures in a job's folder, by their names."""
         return self.figures[wildcards.of]
 
     def figure_datasets(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Returns the datasets that each of the figures in a folder is about."""
+        """Returns by figure in a job's folder the datasets that it is about."""
         folder = wildcards.of
         if folder != GRID:
             return {name: [folder] for name in self.figures[folder]}
         return {name: datasets_of_figure(self.grid, name) for name in self.figures[GRID]}
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
-        """Returns the titles of the datasets of figures."""
+        """Returns the titles of the datasets of a job's figures."""
         return {name: self.grid.title_of(name) for name in self._datasets_of(wildcards)}
 
     def figure_models(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
-        """Returns the models of figures; see `models`."""
+        """Returns the models of a job's figures; see `models`."""
         return self.models(self._datasets_of(wildcards))
 
     def figure_threshold(self, wildcards: Wildcards) -> float | None:
-        """Returns the failure threshold of a dataset, None if its family has no such key."""
+        """Returns the failure threshold of a dataset; None for the grid, or without such a key."""
         return getattr(self.grid.datasets.get(wildcards.of), "failure_threshold", None)
 
     def figure_templates(self, wildcards: Wildcards) -> list[str]:
-        """Returns the text of each template of a dataset.
+        """Returns the texts of a dataset's templates by template number; none for the grid.
 
-        Figures of all datasets name no templates.
+        Of each template only the beginning that all variants of the dataset share.
         """
         if wildcards.of == GRID:
             return []
         return texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
 
     def figure_controls(self, wildcards: Wildcards) -> Controls:
-        """Returns the negative controls, which figures of the grid show."""
+        """Returns the negative controls for figures of the grid; none for a dataset."""
         return self.controls if wildcards.of == GRID else NO_CONTROLS
 
     def figure_strengths(self, wildcards: Wildcards) -> dict[str, dict[str, str]]:
-        """Returns the strengths of synthetic bias, which figures of the grid show."""
+        """Returns `strengths` for figures of the grid; none for a dataset."""
         return self.strengths() if wildcards.of == GRID else {}
 
     def figure_marks(self, wildcards: Wildcards) -> dict[str, dict[str, tuple[Mark, ...]]]:
-        """Returns the marks of the datasets of figures."""
+        """Returns the marks of a job's figures; see `marks`."""
         return self.marks(self._datasets_of(wildcards))
 
     def figure_sections(self, wildcards: Wildcards) -> dict[str, MarkSection]:
-        """Returns the common name of datasets whose marks are judged together."""
+        """Returns the sections of the datasets of a job's figures, whose marks are judged together.
+
+        Datasets without a section are left out.
+        """
         sections = {}
         for dataset in self._datasets_of(wildcards):
             section = self.grid.family(dataset).section(self.grid, dataset)
@@ -204,18 +218,21 @@ class PageInputs:
         return sections
 
     def figure_code(self, wildcards: Wildcards) -> str:
-        """Digests the code that draws the figures in a folder."""
+        """Digests the code that draws the figures in a job's folder."""
         return self.inputs.code_digest("plot", *self._figure_modules(wildcards.of))
 
     def _figure_modules(self, *folders: str) -> list[str]:
-        """Returns the modules that draw the figures in some folders, and know their captions."""
+        """Returns the modules that draw the figures in some folders, sorted."""
         modules: set[str] = set()
         for folder in folders:
             modules.update(self.figures[folder].values())
         return sorted(modules)
 
     def strengths(self) -> dict[str, dict[str, str]]:
-        """Returns for each dataset the strength of the synthetic corpora of each selected model."""
+        """Returns by dataset and model the name of the strength of synthetic bias it has learned.
+
+        Models without synthetic bias are left out.
+        """
         strengths: dict[str, dict[str, str]] = {}
         for model, dataset in self.inputs.synthetic_cells():
             train = self.grid.models[model].train
@@ -223,11 +240,11 @@ class PageInputs:
                 strengths.setdefault(dataset, {})[model] = train.synthetic
         return strengths
 
-    def report_facts(self, wildcards: Wildcards) -> dict[str, Any]:
-        """Returns facts of the run for the report that are not in its tables.
+    def report_params(self, wildcards: Wildcards) -> ReportParams:
+        """Returns param `run_settings` of rule `report`.
 
-        It is a function because jobs read the rules too, and the texts of templates are read from
-        files.
+        A function and no value, because every job reads the rules: only the report's own job then
+        reads the texts of templates from their files.
         """
         fields = {"kind", "label", "task"}
         models = {
@@ -246,7 +263,7 @@ class PageInputs:
         }
 
     def _dataset_facts(self, dataset: str) -> dict[str, Any]:
-        """Describes a dataset and its measures, in words."""
+        """Returns the fields of `report.run.ReportDataset` that are not read from its tables."""
         section, family = self.grid.datasets[dataset], self.grid.family(dataset)
         return {
             "title": self.grid.title_of(dataset),
@@ -261,7 +278,7 @@ class PageInputs:
     def report_code(self, wildcards: Wildcards) -> str:
         """Digests the code of the report, with captions of figures and pages of cells."""
         families = {self.grid.reference_of_family(dataset) for dataset in self.grid.run.datasets}
-        # Of a family's package itself its view counts.
+        # The reference of a package stands for the HTML in its folder, see `code_digest`.
         modules = set(families)
         for family in families:
             stages = (stage(family, name) for name in ("page", "evidence"))
@@ -269,21 +286,19 @@ class PageInputs:
         figure_modules = self._figure_modules(*self.figures)
         return self.inputs.code_digest("report", *figure_modules, *sorted(modules))
 
-    def manifest_config(self, wildcards: Wildcards) -> str:
-        """Returns the name of the config.
+    def config_params(self, wildcards: Wildcards) -> ConfigParams:
+        """Returns param `config` of rule `manifest`.
 
-        It is a function because Snakemake fills {wildcards} into texts.
-        """
-        return self.config_name
-
-    def manifest_folders(self, wildcards: Wildcards) -> dict[str, list[str]]:
-        """Returns the folders of the config's files and the keys given beside them.
-
-        See `ConfigFolders`.
+        A function and no value, because Snakemake would replace braces in the config's name by
+        wildcards.
         """
         folders = self.grid.folders
-        return {"beside": list(folders.beside), "given": sorted(folders.given)}
+        return {
+            "name": self.config_name,
+            "folders": list(folders.beside),
+            "command_line_keys": sorted(folders.given),
+        }
 
-    def manifest_title(self, wildcards: Wildcards) -> str:
-        """Returns the title of the grid; see `manifest_config`."""
+    def title(self, wildcards: Wildcards) -> str:
+        """Returns the title of the grid; a function for the reason of `config_params`."""
         return self.grid.title
