@@ -18,7 +18,7 @@ from real_logs import KEPT, write_world
 
 from biasgrid.base.faults import InputError
 from biasgrid.formats.logs.every_eval_ever import read_instance_files
-from biasgrid.formats.logs.inspect_ai import members_of_eval, read_inspect_log
+from biasgrid.formats.logs.inspect_ai import eval_members, read_inspect_log
 from biasgrid.formats.logs.lm_eval import read_logs
 from biasgrid.formats.logs.samples import Log, LogSample
 
@@ -115,7 +115,7 @@ def test_results_beside_samples_that_are_none_are_refused(content: Any, tmp_path
 
 def deflated(path: Path) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members_of_eval(EVAL, ("",)):
+        for name, content in eval_members(EVAL, ("",)):
             archive.writestr(name, content)
     return path
 

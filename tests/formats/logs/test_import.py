@@ -18,6 +18,9 @@ from jsonschema import Draft7Validator
 from real_logs import KEPT, TEMPLATES, letter_of, write_world
 
 import biasgrid
+from biasgrid.config import Config
+from biasgrid.formats.logs.matching import ImportedDatasets, LoggedQuestion, log_responses
+from biasgrid.formats.logs.samples import Log, LogSample
 from biasgrid.tables.files import read_provenance
 
 LM_EVAL, INSPECT = KEPT / "lm-eval/tiny-gpt2", KEPT / "inspect"
@@ -403,6 +406,20 @@ def test_an_item_asked_in_all_orders_cannot_be_answered_by_one_sample(world: Pat
         "the item Age 0 is asked in 6 orders of written, and once in the log; expected "
         "`orders: file`"
     ) in output
+
+
+def test_a_prompt_that_equals_the_id_of_an_item_is_matched_as_a_prompt() -> None:
+    # Both instances of the prompt are answered: they differ in the order of their options alone.
+    question = LoggedQuestion("written", "written", 0)
+    questions = {"Age 0": [question, question]}
+    no_tables: dict[str, pl.DataFrame] = {}
+    imported = ImportedDatasets(Config.model_construct(), no_tables, {}, questions, questions)
+    sample = LogSample("line 1", {}, ["Age 0"], "A", {})
+    log = Log(Path("log.json"), {"task": "ages"}, [sample])
+    match = imported.match(sample)
+    assert match is not None
+    assert match.by == "prompt"
+    assert [response.prompt for response in log_responses(log, imported)] == ["Age 0"]
 
 
 def test_the_kept_logs_name_no_machine() -> None:

@@ -40,7 +40,7 @@ def test_a_distance_holds_what_its_interval_held(numbers: list[float], fair: flo
     score = score_details(row_of("bias_ambiguous", value, low, high), fair, (-1, 1))
     assert score.low is not None
     assert score.high is not None
-    assert 0 <= score.low <= score.value <= score.high <= score.most
+    assert 0 <= score.low <= score.value <= score.high <= score.maximum
     assert (score.lower_is_better, score.is_distance) == (True, True)
     assert (score.low == 0) == (low <= fair <= high)
     assert score.value == pytest.approx(abs(value - fair))

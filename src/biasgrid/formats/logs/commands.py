@@ -69,10 +69,11 @@ def export_lm_eval(
     dataset: LoggedDatasets = None,
 ) -> list[str]:
     """Writes datasets as tasks of lm-evaluation-harness, whose samples `import lm-eval` reads."""
-    from biasgrid.formats.logs.matching import Requests, config_of_import
+    from biasgrid.formats.logs.matching import ImportedDatasets, import_config
     from biasgrid.formats.logs.tasks import export_tasks
 
-    return export_tasks(Requests.of(config_of_import(config, dataset or [])), out)
+    datasets = ImportedDatasets.from_config(import_config(config, dataset or []))
+    return export_tasks(datasets, out)
 
 
 def export_eee(

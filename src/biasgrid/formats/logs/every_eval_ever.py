@@ -14,9 +14,9 @@ from biasgrid.formats.logs.samples import (
     Log,
     LogPart,
     LogSample,
-    known_facts,
-    option_of_letter,
+    lettered_option,
     read_part,
+    source_facts,
 )
 
 EXPECTED = (
@@ -27,7 +27,7 @@ EXPECTED_RECORD = "a record of Every Eval Ever"
 
 
 class Library(LogPart):
-    """The harness, as a record has it."""
+    """The harness that asked the model."""
 
     name: str = "Every Eval Ever"
     version: str | None = None
@@ -40,22 +40,22 @@ class RunRecord(LogPart):
     evaluation_timestamp: str | None = None
 
 
-class AskedInput(LogPart):
-    """The prompt: as the evaluation has it, and as the model read it."""
+class SampleInput(LogPart):
+    """A prompt: `raw` in the evaluation, `formatted` as the model read it."""
 
     raw: str
     formatted: str | None = None
     choices: list[str] | None = None
 
 
-class WrittenOutput(LogPart):
-    """The text that the model wrote."""
+class SampleOutput(LogPart):
+    """The texts that the model wrote; the first counts."""
 
     raw: list[str]
 
 
 class Attribution(LogPart):
-    """The value that the harness has extracted."""
+    """A value that the harness extracted from the output."""
 
     extracted_value: str | None = None
 
@@ -67,20 +67,19 @@ class LoggedInstance(LogPart):
     evaluation_name: str
     sample_id: str
     interaction_type: Literal["single_turn"] = "single_turn"
-    input: AskedInput
-    output: WrittenOutput
+    input: SampleInput
+    output: SampleOutput
     answer_attribution: list[Attribution] = Field(default_factory=list)
     metadata: dict[str, Any] | None = None
 
 
 def read_instance_files(path: Path) -> list[Log]:
-    """Reads an instance file: a log for each model and evaluation in it.
+    """Reads an instance file into one log for each model and evaluation.
 
-    A sample that counts for several measures is there several times, and is taken once.
+    A sample has a line for each measure that uses it, and is read once.
 
     Raises:
-        InputError: the file holds nothing, a line is no instance, or a conversation of several
-            turns.
+        InputError: the file is empty, or a line is no instance of a single turn.
     """
     record = instance_record(path)
     by_log: dict[tuple[str, str], dict[tuple[str, ...], LogSample]] = {}
@@ -92,7 +91,7 @@ def read_instance_files(path: Path) -> list[Log]:
         raise InputError([Fault(str(path), "", "holds no samples", EXPECTED)])
     logs = []
     for (model, task), samples in by_log.items():
-        source = known_facts(
+        source = source_facts(
             harness=record.eval_library.name,
             version=record.eval_library.version,
             model=model,
@@ -104,7 +103,10 @@ def read_instance_files(path: Path) -> list[Log]:
 
 
 def instance_record(path: Path) -> RunRecord:
-    """Reads the record of the run beside its instances; without a file, returns an empty record.
+    """Reads the record of a run; returns an empty one if the file does not exist.
+
+    Args:
+        path: the instance file; the record lies beside it.
 
     Raises:
         InputError: the file is no record.
@@ -116,15 +118,20 @@ def instance_record(path: Path) -> RunRecord:
 
 
 def logged_sample(where: str, line: LoggedInstance) -> LogSample:
-    """Converts a sample; its answer is the option that the harness has extracted, if it is one."""
+    """Converts a sample. Its response is the option that the harness extracted, else the text.
+
+    Args:
+        where: the place of the line in the file.
+        line: the line.
+    """
     options = line.input.choices or []
     response = "".join(line.output.raw[:1])
     for attribution in line.answer_attribution:
         value = attribution.extracted_value
-        option = option_of_letter(value, options)
+        option = lettered_option(value, options)
         if not option and value in options:
             option = value
-        # Of several extractions, the last one counts.
+        # The last extraction counts.
         response = option or response
     prompts = [text for text in (line.input.formatted, line.input.raw) if text]
     return LogSample(where, line.metadata or {"sample_id": line.sample_id}, prompts, response, {})

@@ -21,16 +21,16 @@ from biasgrid.formats.logs.samples import (
     Log,
     LogPart,
     LogSample,
-    known_facts,
-    option_of_letter,
+    lettered_option,
     read_part,
+    source_facts,
 )
 
 EXPECTED = "a log of Inspect, .eval or .json"
 EXPECTED_SAMPLE = "a sample of Inspect with `input` and `output`"
 LOG_HEADER = "header.json"
 ZSTANDARD = 93
-"""The number of the compression that Python's zipfile knows from 3.14 on."""
+"""The number of a compression that Python's zipfile supports from 3.14 on."""
 LOCAL_HEADER = struct.Struct("<26xHH")
 ATTACHMENT = re.compile(r"attachment://(\w+)")
 """The placeholder of a long text."""
@@ -40,7 +40,12 @@ DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError)
 
 
 def joined_parts(content: Any) -> Any:
-    """Returns the text of a message, which may have parts: without thoughts and calls of tools."""
+    """Returns the text in a message, without reasoning and tool calls.
+
+    Args:
+        content: unchecked JSON: a text, or a list of parts. Other values are returned as they are,
+            for pydantic to refuse; None becomes an empty text.
+    """
     if isinstance(content, list):
         parts = (part for part in content if isinstance(part, dict) and part.get("type") == "text")
         return "\n".join(str(part.get("text") or "") for part in parts)
@@ -48,7 +53,12 @@ def joined_parts(content: Any) -> Any:
 
 
 def joined_messages(content: Any) -> Any:
-    """Returns the input of a sample, a text or messages, as one text."""
+    """Returns the input of a sample as one text.
+
+    Args:
+        content: unchecked JSON: a text, or a list of messages. Other values are returned as they
+            are, for pydantic to refuse.
+    """
     if isinstance(content, list) and all(isinstance(message, dict) for message in content):
         return "\n\n".join(str(joined_parts(message.get("content"))) for message in content)
     return content
@@ -67,25 +77,25 @@ class LoggedChoice(LogPart):
 
 
 class LoggedOutput(LogPart):
-    """The responses, of which the first one counts."""
+    """The responses to one request; the first counts."""
 
     choices: list[LoggedChoice] = Field(default_factory=list)
     completion: str | None = None
 
     @property
     def text(self) -> str:
-        """The text that the model wrote."""
+        """The text that the model wrote, empty without one."""
         return self.choices[0].message.content if self.choices else self.completion or ""
 
 
 class LoggedScore(LogPart):
-    """The finding of a scorer; `answer` is the answer that it has read in the response."""
+    """The result of a scorer; `answer` is the answer that it extracted from the response."""
 
     answer: Any = None
 
 
 class InspectSample(LogPart):
-    """A sample."""
+    """A sample. `epoch` is counted from 1; `attachments` holds long texts by their keys."""
 
     id: Any = None
     epoch: PositiveInt = 1
@@ -98,9 +108,9 @@ class InspectSample(LogPart):
     error: Any = None
 
     def resolved(self, text: str) -> str:
-        """Returns a text with its attachments in it."""
-        kept = self.attachments or {}
-        return ATTACHMENT.sub(lambda found: kept.get(found[1], found[0]), text)
+        """Returns a text with its placeholders replaced by attachments; unknown ones stay."""
+        attachments = self.attachments or {}
+        return ATTACHMENT.sub(lambda match: attachments.get(match[1], match[0]), text)
 
 
 class InspectRun(LogPart):
@@ -126,17 +136,17 @@ class InspectLog(InspectHeader):
 
 
 def read_inspect_log(path: Path) -> Log:
-    """Reads a log.
+    """Reads a log. The samples of a `.eval` file are read when they are iterated.
 
     Raises:
-        InputError: it is none, or the run was not finished; as samples are taken, also that one of
-            them is none, or ended with an error.
+        InputError: the file is no log, or the run was not finished. Iterating the samples raises it
+            if a sample is malformed or ended with an error.
     """
     header: InspectHeader
     samples: Iterable[tuple[str, InspectSample]]
     if path.suffix == ".eval":
-        header = header_of_eval(path)
-        samples = samples_of_eval(path)
+        header = read_eval_header(path)
+        samples = read_eval_samples(path)
     else:
         content = read_bytes(path, EXPECTED, LARGEST_LOG)
         log = read_part(InspectLog, content, path, "", EXPECTED)
@@ -146,7 +156,7 @@ def read_inspect_log(path: Path) -> Log:
         expected = f"{FINISHED!r}: finish the run first (inspect eval-retry)"
         raise InputError([Fault(str(path), "status", f"the status {header.status!r}", expected)])
     run = header.eval
-    source = known_facts(
+    source = source_facts(
         harness="Inspect",
         version=run.packages.get("inspect_ai"),
         model=run.model,
@@ -157,16 +167,16 @@ def read_inspect_log(path: Path) -> Log:
 
 
 def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
-    """Converts a sample; its answer is the option whose letter the harness has read, if any.
+    """Converts a sample. Its response is the option whose letter a scorer extracted, else the text.
 
     Raises:
-        InputError: it ended with an error.
+        InputError: the sample ended with an error.
     """
     if sample.error:
         expected = "a log in which all samples were answered"
         raise InputError([Fault(str(path), where, "ended with an error", expected)])
     scores = sample.scores or {}
-    options = [option_of_letter(score.answer, sample.choices) for score in scores.values()]
+    options = [lettered_option(score.answer, sample.choices) for score in scores.values()]
     option = next(filter(None, options), None)
     return LogSample(
         where,
@@ -179,45 +189,45 @@ def logged_sample(path: Path, where: str, sample: InspectSample) -> LogSample:
     )
 
 
-def header_of_eval(path: Path) -> InspectHeader:
+def read_eval_header(path: Path) -> InspectHeader:
     """Reads the header of a `.eval` file, which describes the run.
 
     Raises:
-        InputError: it is no ZIP file, or has no header: the run was not finished.
+        InputError: the file is no ZIP file, or has no header because the run was not finished.
     """
-    for _, content in members_of_eval(path, (LOG_HEADER,)):
+    for _, content in eval_members(path, (LOG_HEADER,)):
         return read_part(InspectHeader, content, path, LOG_HEADER, EXPECTED)
     problem = f"contains no {LOG_HEADER}, so the run was not finished"
     raise InputError([Fault(str(path), "", problem, "a finished run (inspect eval-retry)")])
 
 
-def samples_of_eval(path: Path) -> Iterator[tuple[str, InspectSample]]:
+def read_eval_samples(path: Path) -> Iterator[tuple[str, InspectSample]]:
     """Yields the names and samples of a `.eval` file; no more than one is in memory.
 
     Raises:
-        InputError: one of them is none.
+        InputError: the file is no ZIP file, or a sample is malformed.
     """
-    for name, content in members_of_eval(path, ("samples/",)):
+    for name, content in eval_members(path, ("samples/",)):
         yield name, read_part(InspectSample, content, path, name, EXPECTED_SAMPLE)
 
 
-def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
-    """Yields names and contents of the JSON files of a `.eval` file, sorted by name.
+def eval_members(path: Path, prefixes: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yields names and contents of JSON files in a `.eval` file, sorted by name.
 
     Args:
         path: the file.
-        beginnings: names of files that are read begin with one of these.
+        prefixes: beginnings of the names to read.
 
     Raises:
-        InputError: it is no ZIP file, or damaged.
+        InputError: the file is no ZIP file, or damaged.
     """
     with explain_unreadable(path, EXPECTED):
         try:
             with ZipFile(path) as archive:
-                # A file that was changed is appended under the same name: the last one counts.
+                # Inspect appends a changed file under the same name, so the last one counts.
                 members = {member.filename: member for member in archive.infolist()}
                 for name in sorted(members):
-                    if name.startswith(beginnings) and name.endswith(".json"):
+                    if name.startswith(prefixes) and name.endswith(".json"):
                         yield name, member_bytes(path, archive, members[name])
         except DAMAGED as error:
             problem = f"not a ZIP file of JSON ({error})"
@@ -225,11 +235,16 @@ def members_of_eval(path: Path, beginnings: tuple[str, ...]) -> Iterator[tuple[s
 
 
 def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
-    """Returns the content of a file in an archive, whatever its compression.
+    """Returns the content of a file in an archive, decompressed.
+
+    Args:
+        path: the path of the archive.
+        archive: the open archive.
+        member: the file.
 
     Raises:
-        InputError: its compression is unknown.
-        BadZipFile: its content is damaged.
+        InputError: the compression is unknown.
+        BadZipFile: the content is damaged.
     """
     if member.compress_type != ZSTANDARD:
         try:
@@ -242,12 +257,13 @@ def member_bytes(path: Path, archive: ZipFile, member: ZipInfo) -> bytes:
 
     with path.open("rb") as file:
         file.seek(member.header_offset)
-        # Name and extra fields, of these lengths, stand between the local header and the content.
-        lengths = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
-        file.seek(sum(lengths), 1)
-        packed = file.read(member.compress_size)
+        # The local header is followed by the name and extra fields, then by the content.
+        name_and_extra_lengths = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+        file.seek(sum(name_and_extra_lengths), 1)
+        compressed_bytes = file.read(member.compress_size)
     try:
-        content: bytes = pa.CompressedInputStream(pa.BufferReader(packed), "zstd").read()
+        reader = pa.BufferReader(compressed_bytes)
+        content: bytes = pa.CompressedInputStream(reader, "zstd").read()
     except OSError as error:
         raise BadZipFile(str(error)) from None
     if zlib.crc32(content) != member.CRC:

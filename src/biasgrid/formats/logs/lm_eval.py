@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field
 from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.rows import json_objects
 from biasgrid.base.text import read_bytes
-from biasgrid.formats.logs.samples import Log, LogPart, LogSample, known_facts, read_part
+from biasgrid.formats.logs.samples import Log, LogPart, LogSample, read_part, source_facts
 
 SAMPLES_FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d\-.]+)\.jsonl")
 EXPECTED = "a sample of lm-evaluation-harness, written with --log_samples"
@@ -32,18 +32,23 @@ class RunResults(LogPart):
     date: datetime | None = None
 
 
-class LoggedRequest(LogPart):
-    """A request: the prompt, and the option behind it or the settings of writing."""
+class RequestArguments(LogPart):
+    """The arguments of a request to a model.
+
+    Attributes:
+        prompt: the text that the model reads.
+        option: the scored option; settings of generation if the model writes.
+    """
 
     prompt: str = Field(alias=ARGUMENTS[0])
     option: Any = Field(alias=ARGUMENTS[1])
 
 
-def named_requests(requests: Any) -> Any:
-    """Names the arguments of requests, which older versions write as lists and newer as objects.
+def request_list(requests: Any) -> Any:
+    """Returns requests as a list of objects with the keys `ARGUMENTS`, for pydantic to check.
 
-    Returns:
-        A list of requests; nothing else is checked, because pydantic checks the list next.
+    Older versions of the harness write arguments as lists, newer ones as objects. Anything but
+    requests becomes an empty list, which is refused later.
     """
     if isinstance(requests, dict):
         return list(requests.values())
@@ -56,31 +61,44 @@ def named_requests(requests: Any) -> Any:
 
 
 class SampleLine(LogPart):
-    """A line of a file of samples: what was asked of a document, and the responses to each
-    request.
+    """A line of a file of samples.
+
+    Attributes:
+        doc: the item.
+        arguments: the requests: one if the model writes, or one for each option.
+        resps: for each request its responses, several if the item was asked repeatedly.
     """
 
     doc: dict[str, Any]
-    arguments: Annotated[list[LoggedRequest], BeforeValidator(named_requests), Field(min_length=1)]
+    arguments: Annotated[list[RequestArguments], BeforeValidator(request_list), Field(min_length=1)]
     resps: list[Annotated[list[Any], Field(min_length=1)]] = Field(min_length=1)
 
 
 def read_logs(folder: Path) -> list[Log]:
-    """Reads the samples of a folder, of the folders in it, or of one file.
+    """Returns the logs in a file, or in a folder and its subfolders.
+
+    Their samples are read when they are iterated, and raise InputError then.
 
     Raises:
-        InputError: there are none, or what lies beside them cannot be read; as samples are taken,
-            also that a file of theirs cannot be read.
+        InputError: there are no logs, or results of a run cannot be read.
     """
     paths = [folder] if folder.is_file() else sorted(folder.rglob("samples_*.jsonl"))
     if not paths:
         expected = "samples_TASK_DATE.jsonl, as lm-evaluation-harness writes it with --log_samples"
         raise InputError([Fault(str(folder), "", "no samples", expected)])
-    return [log_of(path) for path in paths]
+    return [open_samples(path) for path in paths]
 
 
-def log_of(path: Path) -> Log:
-    """Returns the log of a task, whose samples are read as they are taken."""
+def open_samples(path: Path) -> Log:
+    """Returns the log of a task.
+
+    Args:
+        path: the file of its samples. If its name is not that of the harness, the name is the task,
+            and results of the run are not looked for.
+
+    Raises:
+        InputError: the results of the run cannot be read.
+    """
     name = SAMPLES_FILE.fullmatch(path.name)
     run = RunResults()
     if name is None:
@@ -93,32 +111,38 @@ def log_of(path: Path) -> Log:
             run = read_part(RunResults, content, results, "", EXPECTED_RESULTS)
     if run.date is not None:
         date = run.date.date().isoformat()
-    source = known_facts(
+    source = source_facts(
         harness="lm-evaluation-harness",
         version=run.lm_eval_version,
         model=run.model_name or path.parent.name,
         task=task,
         date=date,
     )
-    return Log(path, source, samples_of_file(path))
+    return Log(path, source, read_samples(path))
 
 
-def samples_of_file(path: Path) -> Iterator[LogSample]:
-    """Yields the samples of a file, line by line; raises as `samples_of` does."""
-    for where, content in json_objects(path, EXPECTED):
-        yield from samples_of(path, where, content)
-
-
-def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogSample]:
-    """Yields the samples of a line: several if an item was asked repeatedly.
-
-    Of options, only the requests with the prompt of the first one count: a task with the metric
-    `acc_mutual_info` asks for each option once more, behind nothing.
+def read_samples(path: Path) -> Iterator[LogSample]:
+    """Yields the samples of a file, line by line.
 
     Raises:
-        InputError: the line is no sample.
+        InputError: the file cannot be read, or a line is no sample.
     """
-    line = read_part(SampleLine, content, path, where, EXPECTED)
+    for where, content in json_objects(path, EXPECTED):
+        line = read_part(SampleLine, content, path, where, EXPECTED)
+        yield from line_samples(path, where, line)
+
+
+def line_samples(path: Path, where: str, line: SampleLine) -> Iterator[LogSample]:
+    """Yields the samples of a line: one with scores, or one for each text that was written.
+
+    Args:
+        path: the file, for messages.
+        where: the place of the line in it.
+        line: the line.
+
+    Raises:
+        InputError: options have no log-likelihoods.
+    """
     prompt = line.arguments[0].prompt
     first_response = line.resps[0][0]
     if isinstance(first_response, str) and len(line.resps) == 1:
@@ -127,19 +151,20 @@ def samples_of(path: Path, where: str, content: dict[str, Any]) -> Iterator[LogS
         return
     scores: dict[str, float] = {}
     for request, responses in zip(line.arguments, line.resps, strict=False):
-        score = score_of(responses[0])
+        score = log_likelihood(responses[0])
         if score is None or len(line.arguments) != len(line.resps):
             expected = "a log-likelihood for each option"
             raise InputError([Fault(str(path), where, value_text(line.resps), expected)])
+        # Tasks with `acc_mutual_info` score each option once more, after an empty prompt.
         if request.prompt == prompt:
             scores[str(request.option).removeprefix(" ")] = score
     yield LogSample(where, line.doc, [prompt], None, scores)
 
 
-def score_of(response: Any) -> float | None:
-    """Returns the log-likelihood of a response, None if it has none.
+def log_likelihood(response: Any) -> float | None:
+    """Returns the log-likelihood in a response, None without one or if it is NaN.
 
-    Newer versions write it as a text. It is at most 0, up to errors of rounding.
+    Newer versions write it as a text. Rounding may put it above 0; then 0 is returned.
     """
     value = response[0] if isinstance(response, list) and response else response
     if not isinstance(value, str | int | float):

@@ -28,64 +28,69 @@ EvaluationRecord = dict[str, Any]
 
 
 class RecordScore(NamedTuple):
-    """A number in the direction that the schema wants.
+    """A number as the schema wants it: smaller numbers are always better, or always worse.
 
     Attributes:
         value: the number.
-        low, high: its interval; None if there is none.
-        lower_is_better: whether less is fairer.
-        least, most: the range of such numbers.
-        is_distance: whether it is the distance from the value of equal treatment, so that the sign
-            is lost.
+        low, high: the ends of its interval; None without an interval.
+        lower_is_better: whether smaller numbers are fairer.
+        minimum, maximum: the range of such numbers, which may be infinite.
+        is_distance: whether it is the distance from the value of equal treatment, which has lost
+            its sign.
     """
 
     value: float
     low: float | None
     high: float | None
     lower_is_better: bool
-    least: float
-    most: float
+    minimum: float
+    maximum: float
     is_distance: bool
 
 
-def score_details(row: Mapping[str, Any], fair: float, ends: tuple[float, float]) -> RecordScore:
-    """Turns a number into a score of the schema, of which less is always better or always worse.
+def score_details(row: Mapping[str, Any], fair: float, limits: tuple[float, float]) -> RecordScore:
+    """Converts a number to a score of the schema.
 
-    A number whose fair value lies within its range becomes the distance from that value.
+    If the fair value lies inside its range, the score is the distance from the fair value.
 
     Args:
-        row: `measure`, `value`, `low` and `high`; None without an interval.
+        row: `measure`, `value` and the ends `low` and `high` of the interval, None without one.
         fair: the value of equal treatment.
-        ends: the range of the measure.
+        limits: the smallest and the largest value of the measure.
     """
     value, low, high = row["value"], row["low"], row["high"]
-    least, most = ends
+    minimum, maximum = limits
     if is_size(row["measure"]):
         # A size corrected for noise may be below 0, where it means the same as 0.
         value = max(value, 0.0)
         low = None if low is None else max(low, 0.0)
         high = None if high is None else max(high, 0.0)
-        least = 0.0
-    if fair in (least, most):
-        return RecordScore(value, low, high, fair == least, least, most, is_distance=False)
-    nearest, farthest = distances(low, high, fair)
+        minimum = 0.0
+    if fair in (minimum, maximum):
+        lower_is_better = fair == minimum
+        return RecordScore(value, low, high, lower_is_better, minimum, maximum, is_distance=False)
+    nearest, farthest = interval_distances(low, high, fair=fair)
     return RecordScore(
         value=abs(value - fair),
         low=nearest,
         high=farthest,
         lower_is_better=True,
-        least=0.0,
-        most=max(most - fair, fair - least),
+        minimum=0.0,
+        maximum=max(maximum - fair, fair - minimum),
         is_distance=True,
     )
 
 
-def distances(
-    low: float | None, high: float | None, fair: float
+def interval_distances(
+    low: float | None, high: float | None, *, fair: float
 ) -> tuple[float | None, float | None]:
     """Returns the smallest and the largest distance of an interval from a value.
 
-    One end of the interval may be None; both distances are None without an interval.
+    Args:
+        low: the lower end of the interval. If one end is None, the other is the whole interval; if
+            both are, both distances are None.
+        high: the upper end, likewise.
+        fair: the value.
     """
     ends = [abs(end - fair) for end in (low, high) if end is not None]
     if not ends:
@@ -98,26 +103,26 @@ def distances(
 def export_records(
     results: Path, model: str, out: Path, organization: str, relationship: str
 ) -> list[str]:
-    """Writes a record of each dataset that a model was asked.
+    """Writes a record of each dataset that a model answered.
 
     Args:
         results: the folder of results.
         model: the model's name in the config.
-        out: the folder to write, `DATASET/MODEL.json` in it.
-        organization: the organization that has measured.
+        out: the folder to write; files are `DATASET/MODEL.json` in it.
+        organization: the organization that ran the measurement.
         relationship: its relationship to the maker of the model, one of `RELATIONSHIPS`.
 
     Returns:
         Lines for the terminal.
 
     Raises:
-        InputError: there is no such model.
-        UserError: the results hold no number of the model.
+        InputError: the model or the relationship is unknown.
+        UserError: the results have no number of the model, or the run was not finished.
     """
-    made = Results(results)
-    summary = made.summary()
-    manifest = made.manifest()
-    provenance = made.provenance("summary.parquet")
+    result_files = Results(results)
+    summary = result_files.summary()
+    manifest = result_files.manifest()
+    provenance = result_files.provenance("summary.parquet")
     models = summary["model"].unique(maintain_order=True).to_list()
     faults = list(unknown_names("--model", "", [model], models))
     faults += unknown_names("--relationship", "", [relationship], RELATIONSHIPS)
@@ -142,16 +147,16 @@ def export_records(
     }
     lines: list[str] = []
     for (dataset,), part in rows.group_by("dataset", maintain_order=True):
-        scores = [*results_of(part, manifest["datasets"][dataset], facts, level, manifest)]
+        scores = [*record_results(part, manifest["datasets"][dataset], facts, level, manifest)]
         if not scores:
             continue
-        logs = logs_of_cell(manifest, str(dataset), model)
+        logs = cell_logs(manifest, str(dataset), model)
         now = str(int(time.time()))
         record: EvaluationRecord = {
             "schema_version": SCHEMA_VERSION,
             "evaluation_id": f"{dataset}/{model}/{now}",
             "retrieved_timestamp": now,
-            "source_metadata": source | source_of_logs(logs),
+            "source_metadata": source | answer_source(logs),
             "eval_library": {"name": EVALUATION_LIBRARY, "version": manifest["biasgrid"]},
             "model_info": model_info(
                 model, manifest["models"].get(model) or {}, part["label"][0], logs
@@ -171,8 +176,11 @@ def export_records(
     return lines
 
 
-def logs_of_cell(manifest: Mapping[str, Any], dataset: str, model: str) -> list[dict[str, str]]:
-    """Returns the sources of the logs from which a cell's answers are, empty if biasgrid asked."""
+def cell_logs(manifest: Mapping[str, Any], dataset: str, model: str) -> list[dict[str, str]]:
+    """Returns the sources of the logs with a cell's answers.
+
+    Empty if the answers are not from logs of a harness; see `formats.logs.samples.Log`.
+    """
     logs = []
     for cell in manifest["cells"]:
         if (cell["dataset"], cell["model"]) == (dataset, model):
@@ -180,30 +188,30 @@ def logs_of_cell(manifest: Mapping[str, Any], dataset: str, model: str) -> list[
     return logs
 
 
-def results_of(
+def record_results(
     rows: pl.DataFrame,
     description: Mapping[str, Any],
     facts: GridFacts,
     level: float,
     manifest: Mapping[str, Any],
 ) -> Iterator[EvaluationRecord]:
-    """Yields results for the numbers of a dataset; none for a number without direction or value.
+    """Yields a result for each number that has a value and a value of equal treatment.
 
     Args:
-        rows: headline numbers of the dataset, of the schema of summaries.
+        rows: headline numbers of a dataset, in columns of `summary.parquet`.
         description: the dataset in the manifest.
         facts: units, ranges and values of equal treatment of the grid's measures.
         level: the level of the intervals.
         manifest: the manifest of the run.
     """
-    counts = line_counts(rows)
+    sample_sizes = line_counts(rows)
     for row in rows.drop_nulls("value").iter_rows(named=True):
         dataset, measure, bias_type = row["dataset"], row["measure"], row["bias_type"]
         meaning, fair = facts.headlines.get(dataset, {}).get(measure, ("", None))
         if fair is None:
             continue
         score = score_details(row, fair, facts.range_of(row))
-        count = counts[dataset, bias_type]
+        sample_size = sample_sizes[dataset, bias_type]
         yield {
             "evaluation_result_id": join_name("/", dataset, bias_type, measure, row["options"]),
             "evaluation_name": join_name(" / ", description["title"], bias_type),
@@ -218,8 +226,8 @@ def results_of(
             "metric_config": metric_config(measure, row["options"], meaning, fair, score),
             "score_details": {
                 "score": score.value,
-                "details": details_of(row, fair, count, facts.units.get(dataset)),
-                **uncertainty_of(row, score, level),
+                "details": number_details(row, fair, sample_size, facts.units.get(dataset)),
+                **uncertainty(row, score, level),
             },
         }
 
@@ -239,13 +247,13 @@ def word_list_digests(manifest: Mapping[str, Any], dataset: str) -> dict[str, An
 
 
 def metric_config(
-    measure: str, options: str, meaning: str, fair: float, score: RecordScore
+    measure: str, measure_options: str, meaning: str, fair: float, score: RecordScore
 ) -> EvaluationRecord:
     """Describes a measure.
 
     Args:
         measure: its name.
-        options: the options that it was computed with.
+        measure_options: the options that it was computed with, as in the column `options`.
         meaning: its meaning, in words.
         fair: the value of equal treatment.
         score: a number of the measure.
@@ -257,29 +265,31 @@ def metric_config(
         "evaluation_description": description,
         "metric_id": f"{EVALUATION_LIBRARY}.{measure}",
         "metric_name": measure.replace("_", " "),
-        "metric_parameters": {"options": options, "equal_treatment": fair},
+        "metric_parameters": {"options": measure_options, "equal_treatment": fair},
         "lower_is_better": score.lower_is_better,
         "score_type": "continuous",
-        "min_score": end_of_range(score.least),
-        "max_score": end_of_range(score.most),
+        "min_score": schema_limit(score.minimum),
+        "max_score": schema_limit(score.maximum),
     }
 
 
-def end_of_range(end: float) -> float | str:
-    """Formats an end of a range as the schema wants it."""
-    if isfinite(end):
-        return end
-    return "Infinity" if end == inf else "-Infinity"
+def schema_limit(limit: float) -> float | str:
+    """Returns a limit of a range, as a text if it is infinite: JSON has no infinity."""
+    if isfinite(limit):
+        return limit
+    return "Infinity" if limit == inf else "-Infinity"
 
 
-def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None) -> dict[str, str]:
-    """Returns facts for which the schema has no place, as texts; unknown ones are left out.
+def number_details(
+    row: Mapping[str, Any], fair: float, sample_size: int, unit: str | None
+) -> dict[str, str]:
+    """Returns facts on a number that have no field in the schema, as texts without nulls.
 
     Args:
-        row: the number, of the schema of summaries.
+        row: the number, in columns of `summary.parquet`.
         fair: the value of equal treatment.
-        count: the number of things that the measure counts.
-        unit: the name of these things, if it is known.
+        sample_size: the number of units that the measure counts.
+        unit: the name of these units, None if it is unknown.
     """
     facts = {
         "signed_value": row["value"],
@@ -289,7 +299,7 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
         "null_mean": row["null_mean"],
         "p": row["p"],
         "q": row["q"],
-        "n": count,
+        "n": sample_size,
         "n_counts": unit,
         "clusters": row["clusters"],
         "generalises_to": row["generalises_to"],
@@ -300,8 +310,14 @@ def details_of(row: Mapping[str, Any], fair: float, count: int, unit: str | None
     return {name: str(value) for name, value in facts.items() if value is not None}
 
 
-def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> EvaluationRecord:
-    """Returns interval, method and number of clusters of a number; empty without an interval."""
+def uncertainty(row: Mapping[str, Any], score: RecordScore, level: float) -> EvaluationRecord:
+    """Returns interval, method and number of clusters of a number; empty without an interval.
+
+    Args:
+        row: the number, in columns of `summary.parquet`.
+        score: the number as the schema has it, which has the interval.
+        level: the level of the interval.
+    """
     if score.low is None or score.high is None:
         return {}
     interval = {
@@ -314,8 +330,8 @@ def uncertainty_of(row: Mapping[str, Any], score: RecordScore, level: float) -> 
     return {"uncertainty": {"confidence_interval": interval, **clusters}}
 
 
-def source_of_logs(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
-    """Returns the harness that asked the model, if answers are from logs; otherwise nothing."""
+def answer_source(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
+    """Names the logs that have the answers; empty without logs."""
     if not logs:
         return {}
     texts = []
@@ -328,13 +344,14 @@ def source_of_logs(logs: Sequence[Mapping[str, str]]) -> EvaluationRecord:
 def model_info(
     model: str, record: Mapping[str, Any], label: str, logs: Sequence[Mapping[str, str]]
 ) -> EvaluationRecord:
-    """Describes a model, but does not tell where it lies on a disk.
+    """Describes a model, without paths of this machine.
 
     Args:
         model: its name in the config.
         record: the record of its checkpoint, empty if it has none.
         label: its label.
-        logs: the sources of logs of its answers, which may have its name in a harness.
+        logs: the sources of the logs with its answers. Without a checkpoint, the model's name in
+            the first log that has one is its id.
     """
     checkpoint = record.get("checkpoint")
     name_in_log = next((log["model"] for log in logs if "model" in log), model)

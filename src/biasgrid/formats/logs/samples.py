@@ -13,14 +13,13 @@ from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.messages import as_fault
 
 LARGEST_LOG = 4 * 2**30
-"""Bytes that a log may have which is read as a whole."""
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Largest size in bytes of a log that is read as a whole."""
+OPTION_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Letters of answer options in prompts of harnesses, in the order of the options."""
 
 
 class LogPart(BaseModel):
-    """A part of a log; it may have other keys than those that are read, and numbers where texts are
-    read.
-    """
+    """A part of a log. Other keys are ignored, and numbers are accepted in place of texts."""
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
 
@@ -34,12 +33,12 @@ class LogSample(NamedTuple):
     Attributes:
         where: its place in the file, for messages.
         fields: facts on the item in the log, such as its id and its category.
-        prompts: the text that the model read, and texts that it was made of, by which an instance
+        prompts: the text that the model read, and texts that it was made from, by which an instance
             may be found; at least one.
-        response: the text that it wrote, or the option that the harness read in it; None if it
-            wrote nothing.
-        scores: the log-likelihoods of options by their texts; empty if it wrote a text.
-        epoch: 0 for the first time that the item was asked.
+        response: the text that the model wrote, or the option that the harness read in it; None if
+            options were scored.
+        scores: the log-likelihoods of options by their texts; empty if a text was written.
+        epoch: the number of earlier responses to the item, 0 for the first.
     """
 
     where: str
@@ -55,8 +54,10 @@ class Log(NamedTuple):
 
     Attributes:
         path: its file.
-        source: `harness`, `version`, `model`, `task` and `date`, as far as they are known.
-        samples: its samples, which may be read as they are taken, once.
+        source: `task` and, as far as they are known, `harness`, `version`, `model` and `date`; from
+            `source_facts`.
+        samples: its samples, which can be iterated once. Some are read from the file only then, so
+            iterating may raise InputError.
     """
 
     path: Path
@@ -69,24 +70,24 @@ class Log(NamedTuple):
         return self.source["task"]
 
 
-def known_facts(*, task: str, **facts: Any) -> dict[str, str]:
-    """Returns the facts on the source of a log as texts, except those that are None or empty."""
-    every_fact = facts | {"task": task}
-    return {name: str(value) for name, value in every_fact.items() if value not in (None, "")}
+def source_facts(*, task: str, **facts: Any) -> dict[str, str]:
+    """Returns the source of a log, see `Log`. Facts that are None or empty are left out."""
+    all_facts = facts | {"task": task}
+    return {name: str(value) for name, value in all_facts.items() if value not in (None, "")}
 
 
 def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: str) -> Part:
-    """Checks a part of a log.
+    """Parses a part of a log as a type.
 
     Args:
-        kind: the type that it should have.
-        content: the part as it was parsed, or its JSON in bytes.
+        kind: the type.
+        content: parsed JSON, or its bytes.
         path: the log, for messages.
-        where: the place of the part in it.
+        where: the place of the part in the log, empty for the whole log.
         expected: a description of the log or the part, for messages.
 
     Raises:
-        InputError: with the first fault and its place.
+        InputError: the part does not have this type. It has the first fault alone.
     """
     try:
         if isinstance(content, bytes):
@@ -98,26 +99,36 @@ def read_part(kind: type[Part], content: Any, path: Path, where: str, expected: 
         raise InputError([replace(fault, where=place, expected=expected)]) from None
 
 
-def option_of_letter(letter: Any, options: Sequence[str] | None) -> str | None:
-    """Returns the text of the option that a harness calls by a letter, None if it calls none."""
+def lettered_option(letter: Any, options: Sequence[str] | None) -> str | None:
+    """Returns the option with a letter, or None if the value is not the letter of an option.
+
+    Args:
+        letter: any value that a harness extracted from a response.
+        options: the options in the order of their letters; None without options.
+    """
     if not options or not isinstance(letter, str) or len(letter) != 1:
         return None
-    letters = LETTERS[: len(options)]
+    letters = OPTION_LETTERS[: len(options)]
     return options[letters.index(letter)] if letter in letters else None
 
 
-def one_of_each(logs: Sequence[Log]) -> list[Fault]:
-    """Returns faults if logs are of two models, or of two runs of a task."""
+def check_single_run(logs: Sequence[Log]) -> None:
+    """Refuses logs of two models, and two logs of one task.
+
+    Raises:
+        InputError: there are such logs. It has the first fault alone.
+    """
     models = list(dict.fromkeys(log.source.get("model", "") for log in logs))
     if len(models) > 1:
         folder = str(logs[0].path.parent)
         problem = f"logs of {len(models)} models: {' and '.join(models)}"
-        return [Fault(folder, "", problem, "logs of one model: give its folder or file")]
-    first_of_task: dict[str, Log] = {}
+        expected = "logs of one model: give its folder or file"
+        raise InputError([Fault(folder, "", problem, expected)])
+    log_by_task: dict[str, Log] = {}
     for log in logs:
-        first = first_of_task.setdefault(log.task, log)
-        if first is not log:
-            problem = f"two runs of the task {log.task}: {first.path.name} and {log.path.name}"
-            # Two runs are enough to tell; further ones add nothing.
-            return [Fault(str(log.path.parent), "", problem, "one run: give its file")]
-    return []
+        if log.task in log_by_task:
+            earlier = log_by_task[log.task].path.name
+            problem = f"two runs of the task {log.task}: {earlier} and {log.path.name}"
+            fault = Fault(str(log.path.parent), "", problem, "one run: give its file")
+            raise InputError([fault])
+        log_by_task[log.task] = log

@@ -13,7 +13,7 @@ import yaml
 
 from biasgrid.base.files import write_text
 from biasgrid.base.version import package_version
-from biasgrid.formats.logs.matching import Requests
+from biasgrid.formats.logs.matching import ImportedDatasets
 from biasgrid.inference.engine.back_end import columns_with_prefix
 
 LOADER = '''"""Loads the documents of the tasks in this folder, wherever it is."""
@@ -33,24 +33,30 @@ LONGEST_TEXT = 256
 TASK = "biasgrid_{}"
 
 
-def export_tasks(requests: Requests, out: Path) -> list[str]:
-    """Writes a task for each dataset; its logs are matched by prompt, group and repetition.
+def export_tasks(datasets: ImportedDatasets, out: Path) -> list[str]:
+    """Writes a task for each dataset.
 
-    The task has no score: `biasgrid import lm-eval` reads the samples, which `--log_samples` keeps.
+    The task has no score: `biasgrid import lm-eval` reads the samples that `--log_samples` writes,
+    and matches them by prompt, group and repetition.
+
+    Args:
+        datasets: the datasets.
+        out: the folder to write.
 
     Returns:
-        Lines for the terminal.
+        Lines for the terminal: the files, and the command that runs the tasks.
     """
     write_text(out / "documents.py", LOADER)
     lines, tasks = [], []
-    for dataset, table in requests.tables.items():
+    for dataset, table in datasets.tables.items():
         task = TASK.format(dataset)
-        is_scored = requests.answers[dataset] == "choice"
-        documents = documents_of(table, is_scored)
-        is_repeated = any(document.get("repetition") for document in documents)
+        scores_options = datasets.answer_kinds[dataset] == "choice"
+        documents = task_documents(table, scores_options=scores_options)
+        has_repetitions = any(document.get("repetition") for document in documents)
         document_lines = [json.dumps(document, ensure_ascii=False) for document in documents]
         write_text(out / f"{task}.jsonl", "".join(f"{line}\n" for line in document_lines))
-        write_text(out / f"{task}.yaml", task_text(task, is_scored, is_repeated))
+        task_yaml = task_text(task, scores_options=scores_options, has_repetitions=has_repetitions)
+        write_text(out / f"{task}.yaml", task_yaml)
         lines.append(f"{out / task}.yaml: {len(documents):,} documents")
         tasks.append(task)
     command = (
@@ -60,46 +66,48 @@ def export_tasks(requests: Requests, out: Path) -> list[str]:
     return [*lines, command]
 
 
-def documents_of(table: pl.DataFrame, is_scored: bool) -> list[dict[str, Any]]:
+def task_documents(table: pl.DataFrame, *, scores_options: bool) -> list[dict[str, Any]]:
     """Converts instances to documents: the whole prompt, its options, its group and repetition.
 
     Args:
-        table: instances, with their whole prompts in `with_system`.
-        is_scored: whether options are scored, or a text is written.
+        table: instances, from `with_whole_prompts`.
+        scores_options: whether options are scored; otherwise the model writes, and documents have
+            no options.
     """
-    options = columns_with_prefix(table, "candidate") if is_scored else []
-    names = [name for name in ("group", "repetition") if name in table.columns]
-    rows = table.select(pl.col("with_system").alias("prompt"), *names, *options)
+    option_columns = columns_with_prefix(table, "candidate") if scores_options else []
+    key_columns = [name for name in ("group", "repetition") if name in table.columns]
+    rows = table.select(pl.col("with_system").alias("prompt"), *key_columns, *option_columns)
     rows = rows.cast({pl.Categorical: pl.String})
     documents = []
     for row in rows.iter_rows(named=True):
-        document = {name: row[name] for name in ("prompt", *names) if row[name] is not None}
-        if is_scored:
-            # Instances may have fewer options than others of their table.
-            document["options"] = [row[name] for name in options if row[name] is not None]
+        document = {name: row[name] for name in ("prompt", *key_columns) if row[name] is not None}
+        if scores_options:
+            # Questions with fewer options than others of their table have nulls.
+            options = [row[name] for name in option_columns if row[name] is not None]
+            document["options"] = options
         documents.append(document)
     return documents
 
 
-def task_text(task: str, is_scored: bool, is_repeated: bool) -> str:
+def task_text(task: str, *, scores_options: bool, has_repetitions: bool) -> str:
     """Returns the YAML of a task.
 
     Args:
         task: its name.
-        is_scored: whether options are scored, or a text is written.
-        is_repeated: whether the same is asked several times, so that answers must be drawn.
+        scores_options: whether options are scored; otherwise the model writes.
+        has_repetitions: whether prompts are repeated, so that responses must be sampled.
     """
     output: dict[str, Any]
-    if is_scored:
+    if scores_options:
         output = {"output_type": "multiple_choice", "doc_to_choice": "options", "doc_to_target": 0}
     else:
-        drawing: dict[str, Any] = {"do_sample": False}
-        if is_repeated:
-            drawing = {"do_sample": True, "temperature": 1.0}
+        sampling: dict[str, Any] = {"do_sample": False}
+        if has_repetitions:
+            sampling = {"do_sample": True, "temperature": 1.0}
         output = {
             "output_type": "generate_until",
             "doc_to_target": "",
-            "generation_kwargs": {"until": [], "max_gen_toks": LONGEST_TEXT, **drawing},
+            "generation_kwargs": {"until": [], "max_gen_toks": LONGEST_TEXT, **sampling},
         }
     content = {
         "task": task,

@@ -19,10 +19,14 @@ from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
 from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
 
-PROMPT_COLUMNS = ("item_id", "original", "with_system", "whole")
-"""What a prompt of the file may be: the id of an item of a benchmark; as it was before it was
-rewritten; or all that is asked, with or without the system text, which is often the same for all.
+ITEM_COLUMN = "item_id"
+"""The column of instances with the id of an item of a benchmark."""
+PROMPT_TEXTS = ("original", "with_system", "whole")
+"""Columns with prompts: before rewriting, and the whole request with and without the system text,
+which is often the same for all.
 """
+PROMPT_COLUMNS = (ITEM_COLUMN, *PROMPT_TEXTS)
+"""Columns of instances in which a prompt of the file is looked up, in this order."""
 TEXT_AND_PAIR = "pair"
 """Text and second text apart, as rows with a `text_pair` have them."""
 SEPARATOR = "\0"
