@@ -124,6 +124,15 @@ def test_pronouns_count_in_outputs_that_are_scored_as_unqover_does(
     assert entry["q0"]["ans1"] == {"text": "Bea", "start": 0.5, "end": 0.5}
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_an_answer_without_a_score_is_refused(missing: float | None) -> None:
+    # JSON has no word for it but null, which UnQover's analysis does not read.
+    instances = one_list(2)
+    predictions = half_certain(instances).with_columns(starts=pl.lit([missing, 0.5]))
+    with pytest.raises(TableError, match="answers without a score"):
+        text_of(output_json(instances, predictions, "exact"))
+
+
 def test_gender_needs_pairs_across_genders() -> None:
     instances = one_list(3, ["female", "female", "male"])
     with pytest.raises(UserError, match="pairs within one gender"):

@@ -13,7 +13,7 @@ import biasgrid
 from biasgrid.base.references import load_reference
 from biasgrid.families.underspecified.family import FAMILY
 from biasgrid.families.underspecified.observe import compare_subjects
-from biasgrid.formats.unqover.cells import scoring_of
+from biasgrid.formats.unqover.cells import read_scoring
 from biasgrid.tables.files import TableError, write_table
 from biasgrid.tables.schema import answer_schema
 
@@ -47,8 +47,8 @@ def test_shards_that_were_scored_in_two_ways_are_refused(tmp_path: Path) -> None
     paths = [tmp_path / f"{name}.parquet" for name in ("exact", "unqover")]
     for path in paths:
         write_table(predictions, path, answer_schema("choice"), {"scoring": path.stem})
-    assert [scoring_of([path]) for path in paths] == ["exact", "unqover"]
+    assert [read_scoring([path]) for path in paths] == ["exact", "unqover"]
     with pytest.raises(
         TableError, match="scored as exact, unqover; expected all exact or all unqover"
     ):
-        scoring_of(paths)
+        read_scoring(paths)

@@ -9,6 +9,6 @@ pair of subjects in one order with its plain and its negated question: two insta
 from typing import Literal
 
 GroupBy = Literal["subj", "subj_act", "gender_act"]
-"""What a log lists: associations by subject, by subject and attribute, or by gender and
-attribute.
+"""The keys of the associations in a log: subject; subject and attribute; or gender (the group of
+the subject, female or else male) and attribute.
 """

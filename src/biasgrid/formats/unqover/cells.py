@@ -23,8 +23,8 @@ from biasgrid.runs.results import TablesOfCells
 from biasgrid.tables.files import TableError, read_provenance
 
 
-class AnsweredCell(NamedTuple):
-    """The instances of a cell, its predictions and the way in which these were scored."""
+class ScoredCell(NamedTuple):
+    """The instances of a cell, its predictions and their scoring."""
 
     instances: pl.DataFrame
     predictions: pl.DataFrame
@@ -49,7 +49,7 @@ class Cells(TablesOfCells):
         Raises:
             UserError: the dataset has no such variant, or its instances are missing or damaged.
         """
-        write_in_parts(out, source_json(self.instances_of(variant)))
+        write_in_parts(out, source_json(self.variant_instances(variant)))
 
     def write_output(self, model: str, out: Path) -> None:
         """Writes a model's `output.json`.
@@ -65,11 +65,11 @@ class Cells(TablesOfCells):
         Raises:
             UserError: as for `write_output`, or the dataset cannot be grouped so.
         """
-        answered = self.with_scoring(model)
+        cell = self.with_scoring(model)
         name = str(self.layout.predictions_of_cell(self.dataset, model)[0].parent)
-        write_in_parts(out, [log_text(*answered, group_by, name)])
+        write_in_parts(out, [log_text(*cell, group_by, name)])
 
-    def instances_of(self, variant: str) -> pl.DataFrame:
+    def variant_instances(self, variant: str) -> pl.DataFrame:
         """Reads the instances of a variant; raises as `write_source` does."""
         variants = self.datasets[self.dataset].variants
         key = f"datasets.{self.dataset}.variants"
@@ -83,19 +83,23 @@ class Cells(TablesOfCells):
         """Returns the reasons why a model of the config cannot answer the dataset."""
         return list(cell_faults(self.config, str(self.path), model, self.dataset))
 
-    def with_scoring(self, model: str) -> AnsweredCell:
-        """Reads the instances that a model answers, and its predictions."""
+    def with_scoring(self, model: str) -> ScoredCell:
+        """Reads the cell of a model; raises as `write_output` does."""
         if model in self.config.models:
             self.refuse_generative(f"models.{model}", self.config.models[model].variant or "")
         instances, predictions = self.instances_and_predictions(model)
-        scoring = scoring_of(self.layout.predictions_of_cell(self.dataset, model))
-        return AnsweredCell(instances, predictions, scoring)
+        scoring = read_scoring(self.layout.predictions_of_cell(self.dataset, model))
+        return ScoredCell(instances, predictions, scoring)
 
     def refuse_generative(self, key: str, variant: str) -> None:
         """Refuses a variant for generative models.
 
+        Args:
+            key: the place of the variant in the config, for the message.
+            variant: the variant; empty if a model has the default one, which is not refused.
+
         Raises:
-            InputError: it is one.
+            InputError: the variant is for generative models.
         """
         if not is_generative(variant):
             return
@@ -109,11 +113,14 @@ class Cells(TablesOfCells):
         raise InputError([Fault(str(self.path), key, problem, expected)])
 
 
-def scoring_of(paths: Sequence[Path]) -> Scoring:
-    """Returns the way in which predictions were scored; the config may say otherwise by now.
+def read_scoring(paths: Sequence[Path]) -> Scoring:
+    """Returns the scoring in the provenance of predictions, as the config may have changed since.
+
+    Args:
+        paths: the shards of the predictions, at least one.
 
     Raises:
-        TableError: the shards do not agree.
+        TableError: the shards have different scorings, or none.
     """
     scorings = {read_provenance(path).get("scoring") for path in paths}
     if scorings not in ({"exact"}, {"unqover"}):

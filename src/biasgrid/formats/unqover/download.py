@@ -1,6 +1,4 @@
-"""Downloads dumps, which have several GB: streamed, digested on the way, continued after
-interruptions.
-"""
+"""Downloads dumps of several GB: streamed, with a digest, and resumed after interruptions."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ logger = logging.getLogger(__name__)
 CHUNK = 1 << 20
 ATTEMPTS = 5
 WAITS = (1.0, 2.0, 4.0, 8.0)
-"""Seconds before a server that is busy is asked again."""
+"""Seconds before each further request to a busy server; 0 after the last."""
 SECONDS_WITHOUT_DATA = 60
 UNREACHABLE = (
     "a server that this machine can reach; otherwise get the file yourself and set `file` instead "
@@ -45,8 +43,9 @@ class Busy(Exception):  # noqa: N818
 
 
 class CarefulRedirects(HTTPRedirectHandler):
-    """Follows redirects to http and https, and none from https to http, which would show what was
-    encrypted.
+    """Follows redirects to http and https, but not from https to http.
+
+    Such a redirect would send encrypted content as plain text.
     """
 
     def redirect_request(
@@ -58,24 +57,24 @@ class CarefulRedirects(HTTPRedirectHandler):
         headers: HTTPMessage,
         address: str,
     ) -> Request | None:
-        """Returns the next request.
+        """Returns the next request; called by urllib.
 
         Raises:
-            InputError: it is not to be asked.
+            InputError: the redirect is not followed.
         """
-        before, then = urlsplit(request.full_url).scheme, urlsplit(address).scheme
-        if then not in ("http", "https") or (before, then) == ("https", "http"):
-            problem = f"the server redirects from {before} to {then} ({public_address(address)})"
+        source, target = urlsplit(request.full_url).scheme, urlsplit(address).scheme
+        if target not in ("http", "https") or (source, target) == ("https", "http"):
+            problem = f"the server redirects from {source} to {target} ({public_address(address)})"
             expected = "redirects only to http or https, and none from https to http"
             raise InputError([Fault(public_address(request.full_url), "", problem, expected)])
         return super().redirect_request(request, file, code, message, headers, address)
 
 
 def opener_for(address: str) -> OpenerDirector:
-    """Returns an opener for an address, through the proxy of the environment for it, if any.
+    """Returns an opener for an address, which uses the proxy of the environment, if any.
 
     Raises:
-        InputError: that is no proxy, or one of a kind that downloads do not take.
+        InputError: the variable of the environment is no address of a proxy, or of a SOCKS proxy.
     """
     proxy = proxy_of(address)
     if proxy and proxy.address.startswith("socks"):
@@ -90,19 +89,20 @@ def opener_for(address: str) -> OpenerDirector:
 
 
 def download_dump(url: str, sha256: str, out: Path) -> None:
-    """Downloads a file; there is never a part of it under its name, nor one with another digest.
+    """Downloads a file. It gets its name once it is complete and its digest is right.
 
-    The part that an interrupted call has got is kept beside it, under a name that holds the digest,
-    and continued if the server allows.
+    The part from an interrupted call stays beside it, under a name with the digest, and the next
+    call resumes it if the server allows.
 
     Args:
-        url: its address, http or https; `${NAME}` stands for a variable of the environment.
-        sha256: the digest that it must have, in hexadecimal.
+        url: the address, http or https; `${NAME}` is replaced by a variable of the environment.
+        sha256: the required digest, in hexadecimal.
         out: the path to write.
 
     Raises:
-        InputError: it is not there, the server cannot be reached, or the digest is another one.
-        UserError: it cannot be written.
+        InputError: the server does not have the file or cannot be reached, or the digest is another
+            one; then the download is removed.
+        UserError: the file cannot be written.
     """
     partial = out.with_name(f".{out.name}.{sha256[:16]}.part")
     with explain_refusal(out):
@@ -122,13 +122,12 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
 
 
 def _fetch_patiently(url: str, partial: Path) -> str:
-    """Completes a file over some interruptions; returns its sha256.
+    """Completes a file, with several attempts; returns its sha256.
 
-    An interrupted download is continued at once; a server that refuses, or is busy, is asked again
-    later.
+    An interrupted download is resumed at once; a busy server gets the next request after `WAITS`.
 
     Raises:
-        InputError: it is still incomplete after `ATTEMPTS`.
+        InputError: the file is still incomplete after `ATTEMPTS`.
     """
     waits = iter(WAITS)
     for _ in range(ATTEMPTS):
@@ -147,16 +146,17 @@ def _fetch_patiently(url: str, partial: Path) -> str:
 
 
 def _fetch(url: str, partial: Path) -> str:
-    """Downloads the bytes that a file lacks; returns its sha256.
+    """Downloads the missing bytes of a file, or all of it; returns its sha256.
 
-    All of it is downloaded if the server cannot begin in the middle.
+    All bytes are downloaded if the server cannot resume.
 
     Raises:
-        Interrupted: the file is there in part.
+        Interrupted: the file is incomplete.
+        Busy, InputError: see `_open`.
     """
     partial.touch()
     with partial.open("rb+") as file:
-        # Reading the file moves to its end, where the download goes on.
+        # Reading the file moves to its end, where the download resumes.
         digest = hashlib.file_digest(file, "sha256")
         response = _open(url, file.tell())
         if response is None:
@@ -173,11 +173,14 @@ def _fetch(url: str, partial: Path) -> str:
 
 
 def _open(url: str, start: int) -> HTTPResponse | None:
-    """Asks for a file from a byte on; None if the server has no bytes from there.
+    """Requests a file from a byte on.
+
+    Returns:
+        The response; None if the file ends before that byte, so that nothing is missing.
 
     Raises:
         Busy: the server cannot be reached, or does not answer now.
-        InputError: the server has not the file, the address is none, or its proxy.
+        InputError: the server does not have the file, or the address or proxy is malformed.
     """
     headers = {"User-Agent": "biasgrid"}
     if start:
@@ -186,14 +189,14 @@ def _open(url: str, start: int) -> HTTPResponse | None:
         address, user = without_user(url)
         request = Request(address, headers=headers)
         if user:
-            # Another server, to which this one may send us, has no business with it.
+            # A redirect may lead to another server, which must not get the password.
             request.add_unredirected_header("Authorization", user)
         return cast(HTTPResponse, opener_for(address).open(request, timeout=SECONDS_WITHOUT_DATA))
     except HTTPError as error:
         status = error.code
         if start and status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return None
-        # What urllib says of redirects has several lines.
+        # The reason that urllib gives for redirects has several lines.
         reason = " ".join(str(error.reason).split())
         problem = f"the server says {status} {reason}"
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
@@ -209,14 +212,14 @@ def _open(url: str, start: int) -> HTTPResponse | None:
 
 
 def _chunks(response: HTTPResponse, start: int) -> Iterator[bytes]:
-    """Yields the content that a server sends, with a bar on a terminal.
+    """Yields the content of a response, with a progress bar on a terminal.
 
     Args:
-        response: the server's answer.
-        start: the number of bytes that are there already.
+        response: the response.
+        start: the number of bytes that the file has already.
 
     Raises:
-        Interrupted: less came than was announced.
+        Interrupted: the connection ended before all announced bytes arrived.
     """
     total = None if response.length is None else start + response.length
     is_quiet = not sys.stderr.isatty()

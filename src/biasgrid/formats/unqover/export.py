@@ -1,7 +1,7 @@
-"""Writes instances and predictions in the layout of UnQover's `source.json` and `output.json`.
+"""Writes instances and predictions as UnQover's `source.json` and `output.json`.
 
 The layout is that of Python's `json.dump(..., indent=4)`, to the byte. Texts are made in slices, so
-that millions of rows need little memory beside their tables.
+that millions of examples need little memory besides their tables.
 """
 
 from __future__ import annotations
@@ -18,41 +18,53 @@ from biasgrid.base.arrays import IntArray
 from biasgrid.base.files import whole_file
 from biasgrid.base.sections import Scoring
 from biasgrid.families.underspecified.observe import score_array
+from biasgrid.formats.unqover.entries import NOT_ANSWERED, NOT_WRITTEN
 from biasgrid.formats.unqover.order import (
     ITEM,
-    KEYS_OF_PAIR,
+    PAIR,
     key_text,
     output_order,
     plain_instances,
 )
+from biasgrid.tables.files import TableError
 
-ROWS_A_SLICE = 8192
-NOT_WRITTEN = "NA"
-"""Context and answer in UnQover's predictions of masked language models."""
+EXAMPLES_A_SLICE = 8192
 
-quoted = json.JSONEncoder().encode
+to_json = json.JSONEncoder().encode
 TextColumns = list[Iterable[Any]]
+"""The values of some examples in the layout of their file, column by column."""
 
 
-def _question(answer: str, end: str) -> dict[str, Any]:
-    """Returns the layout of a question, with an answer and both ends of each candidate as given."""
-    candidate = {"text": "%s", "start": end, "end": end}
+def _question(answer: str, probability: str) -> dict[str, Any]:
+    """Returns the layout of a question; each candidate has a probability as its start and end."""
+    candidate = {"text": "%s", "start": probability, "end": probability}
     return {"question": "%s", "pred": answer, "ans0": candidate, "ans1": candidate}
 
 
 def _layout(head: dict[str, str], question: dict[str, Any]) -> str:
     """Returns an entry of a JSON object as json.dump lays it out, with %s for key and values.
 
-    The values come later: dumping millions of entries one by one would take much longer.
+    The values are filled in later: dumping millions of entries would take much longer.
     """
     entry = {"%s": {**head, "q0": question, "q1": question}}
     text = json.dumps(entry, indent=4)
     return text[len("{\n") : -len("\n}")].replace('"%s"', "%s")
 
 
-SOURCE_ENTRY = _layout({"context": "%s"}, _question(answer="", end=""))
-SPAN_ENTRY = _layout({"line": "%s", "context": "%s"}, _question(answer="%s", end="%s"))
-MASK_ENTRY = _layout({"context": NOT_WRITTEN}, _question(answer=NOT_WRITTEN, end="%s"))
+SOURCE_ENTRY = _layout({"context": "%s"}, _question(answer=NOT_ANSWERED, probability=NOT_ANSWERED))
+SPAN_ENTRY = _layout({"line": "%s", "context": "%s"}, _question(answer="%s", probability="%s"))
+MASK_ENTRY = _layout({"context": NOT_WRITTEN}, _question(answer=NOT_WRITTEN, probability="%s"))
+
+
+def question_rows(table: pl.DataFrame, examples: IntArray) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows of the plain and of the negated questions of examples.
+
+    Args:
+        table: a row per instance, sorted by `instance`; rows 2 i and 2 i + 1 are example i, see
+            `plain_instances`.
+        examples: the numbers of examples.
+    """
+    return table[2 * examples], table[2 * examples + 1]
 
 
 def source_json(instances: pl.DataFrame) -> Iterator[str]:
@@ -66,13 +78,13 @@ def source_json(instances: pl.DataFrame) -> Iterator[str]:
     """
     order = np.arange(plain_instances(instances).height)
 
-    def columns(rows: IntArray) -> TextColumns:
-        plain, negated = instances[2 * rows], instances[2 * rows + 1]
+    def columns(examples: IntArray) -> TextColumns:
+        plain, negation = question_rows(instances, examples)
         return [
             _keys(plain),
             _texts(plain, "text_pair"),
             *_source_question(plain),
-            *_source_question(negated),
+            *_source_question(negation),
         ]
 
     return _json_object(SOURCE_ENTRY, order, columns)
@@ -85,33 +97,36 @@ def output_json(
 
     Args:
         instances: a whole table of instances.
-        predictions: answers of the kind `span` or `choice`, distinguishable by their columns, one
-            of each instance in any order.
+        predictions: answers of the kind `span`, which has a column `answer`, or `choice`; one of
+            each instance, in any order.
         scoring: see `observe.score_array`; `start` and `end` of a masked language model are both
             the score.
 
     Raises:
-        TableError: a plain question is not followed by its negation.
+        TableError: a plain question is not followed by its negation. Iterating raises it if a
+            prediction has no score for a subject, which UnQover's files cannot express.
     """
     order = output_order(plain_instances(instances))
     predictions = predictions.sort("instance")
 
-    def span_columns(rows: IntArray) -> TextColumns:
-        plain, negated = 2 * rows, 2 * rows + 1
+    def span_columns(examples: IntArray) -> TextColumns:
+        plain, negation = question_rows(instances, examples)
+        plain_predictions, negation_predictions = question_rows(predictions, examples)
         return [
-            _keys(instances[plain]),
-            rows,
-            _texts(instances[plain], "text_pair"),
-            *_span_question(instances[plain], predictions[plain]),
-            *_span_question(instances[negated], predictions[negated]),
+            _keys(plain),
+            examples,
+            _texts(plain, "text_pair"),
+            *_span_question(plain, plain_predictions),
+            *_span_question(negation, negation_predictions),
         ]
 
-    def mask_columns(rows: IntArray) -> TextColumns:
-        plain, negated = 2 * rows, 2 * rows + 1
+    def mask_columns(examples: IntArray) -> TextColumns:
+        plain, negation = question_rows(instances, examples)
+        plain_predictions, negation_predictions = question_rows(predictions, examples)
         return [
-            _keys(instances[plain]),
-            *_mask_question(instances[plain], subject_scores(predictions[plain], scoring)),
-            *_mask_question(instances[negated], subject_scores(predictions[negated], scoring)),
+            _keys(plain),
+            *_mask_question(plain, subject_scores(plain_predictions, scoring)),
+            *_mask_question(negation, subject_scores(negation_predictions, scoring)),
         ]
 
     if "answer" in predictions.columns:
@@ -127,14 +142,14 @@ def subject_scores(predictions: pl.DataFrame, scoring: Scoring) -> pl.DataFrame:
         scoring: likewise.
 
     Returns:
-        `instance` and the float64 `score1` and `score2`, null if there is none.
+        `instance` and the float64 `score1` and `score2`, null without a score.
     """
     scores = pl.DataFrame(score_array(predictions, scoring), schema=["score1", "score2"])
     return predictions.select("instance").hstack(scores.fill_nan(None))
 
 
 def write_in_parts(path: Path, pieces: Iterable[str]) -> None:
-    """Writes a file piece by piece under a temporary name, so that no half file is left."""
+    """Writes a file piece by piece under a temporary name, so that no partial file is left."""
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)
 
@@ -147,57 +162,74 @@ def _json_object(
     Args:
         layout: the layout of an entry.
         order: the numbers of the examples, in the order of their entries.
-        columns: returns the values in the layout, column by column, for numbers of examples.
+        columns: returns the values in the layout of some examples, for their numbers.
     """
     if not len(order):
         yield "{}"
         return
-    for start in range(0, len(order), ROWS_A_SLICE):
-        rows = zip(*columns(order[start : start + ROWS_A_SLICE]), strict=True)
-        beginning = ",\n" if start else "{\n"
-        yield beginning + ",\n".join(layout % row for row in rows)
+    for start in range(0, len(order), EXAMPLES_A_SLICE):
+        examples = order[start : start + EXAMPLES_A_SLICE]
+        entries = (layout % values for values in zip(*columns(examples), strict=True))
+        separator = ",\n" if start else "{\n"
+        yield separator + ",\n".join(entries)
     yield "\n}"
 
 
 def _keys(examples: pl.DataFrame) -> Iterable[str]:
     """Returns the keys of examples; the attribute ends them twice, as in UnQover's files."""
-    texts = [key_text(column) for column in (*KEYS_OF_PAIR, *ITEM, "attribute")]
-    return map(quoted, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
+    texts = [key_text(column) for column in (*PAIR, *ITEM, "attribute")]
+    return map(to_json, examples.select(key=pl.concat_str(texts, separator="|"))["key"])
 
 
 def _texts(rows: pl.DataFrame, column: str) -> Iterable[str]:
     """Returns a column of texts as JSON."""
-    return map(quoted, rows[column].cast(pl.String))
+    return map(to_json, rows[column].cast(pl.String))
 
 
 def _numbers(values: pl.Series) -> Iterable[str]:
-    """Returns a column of numbers as JSON."""
-    # A float32 becomes the double of the same value, whose digits are the ones that json writes.
+    """Returns a column of numbers as JSON.
+
+    Raises:
+        TableError: a number is null or NaN, neither of which is a number in JSON.
+    """
+    missing_count = values.fill_nan(None).null_count()
+    if missing_count:
+        raise TableError(
+            f"predictions: {missing_count} answers without a score; expected a score for each "
+            "subject, as in UnQover's files"
+        )
+    # A float32 becomes the double of the same value, which json writes with the same digits.
     return map(repr, values)
 
 
-def _source_question(rows: pl.DataFrame) -> TextColumns:
-    """Returns the columns of a question without answers."""
-    return [_texts(rows, column) for column in ("text", "candidate1", "candidate2")]
+def _source_question(questions: pl.DataFrame) -> TextColumns:
+    """Returns the columns of questions without answers."""
+    return [_texts(questions, column) for column in ("text", "candidate1", "candidate2")]
 
 
-def _span_question(rows: pl.DataFrame, predicted: pl.DataFrame) -> TextColumns:
-    """Returns the columns of a question that was answered by spans."""
-    columns = [_texts(rows, "text"), _texts(predicted, "answer")]
+def _span_question(questions: pl.DataFrame, predictions: pl.DataFrame) -> TextColumns:
+    """Returns the columns of questions that were answered by spans."""
+    columns = [_texts(questions, "text"), _texts(predictions, "answer")]
     for place in (0, 1):
-        columns.append(_texts(rows, f"candidate{place + 1}"))
-        columns.append(_numbers(predicted["starts"].list.get(place)))
-        columns.append(_numbers(predicted["ends"].list.get(place)))
+        columns.append(_texts(questions, f"candidate{place + 1}"))
+        columns.append(_numbers(predictions["starts"].list.get(place)))
+        columns.append(_numbers(predictions["ends"].list.get(place)))
     return columns
 
 
-def _mask_question(rows: pl.DataFrame, scored: pl.DataFrame) -> TextColumns:
-    """Returns the columns of a question to a masked language model; both ends are the score."""
+def _mask_question(questions: pl.DataFrame, scores: pl.DataFrame) -> TextColumns:
+    """Returns the columns of questions to a masked language model.
+
+    Args:
+        questions: their instances.
+        scores: `score1` and `score2`, from `subject_scores`; start and end of a candidate are both
+            its score.
+    """
     texts = [pl.col(column).cast(pl.String).str.strip_chars() for column in ("text_pair", "text")]
-    whole = rows.select(text=pl.concat_str(texts, separator=" "))
-    columns = [_texts(whole, "text")]
-    for number in (1, 2):
-        columns.append(_texts(rows, f"candidate{number}"))
-        columns.append(_numbers(scored[f"score{number}"]))
-        columns.append(_numbers(scored[f"score{number}"]))
+    whole_texts = questions.select(text=pl.concat_str(texts, separator=" "))
+    columns = [_texts(whole_texts, "text")]
+    for subject in (1, 2):
+        columns.append(_texts(questions, f"candidate{subject}"))
+        columns.append(_numbers(scores[f"score{subject}"]))
+        columns.append(_numbers(scores[f"score{subject}"]))
     return columns

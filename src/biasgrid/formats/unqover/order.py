@@ -1,6 +1,4 @@
-"""Examples and their order: two instances make an example, and UnQover's files have examples in two
-orders.
-"""
+"""The order of examples, two instances each, in UnQover's `source.json` and `output.json`."""
 
 from __future__ import annotations
 
@@ -13,26 +11,29 @@ import polars as pl
 from biasgrid.base.arrays import IntArray
 from biasgrid.tables.files import TableError
 
-KEYS_OF_PAIR = ["group1", "group2", "subject1", "subject2"]
+PAIR = ["group1", "group2", "subject1", "subject2"]
+"""Columns of the subjects in the key of an entry."""
 ITEM = ["template", "attribute_group", "attribute"]
+"""Columns of the question in the key of an entry."""
 
 
 class DistinctRows(NamedTuple):
     """The distinct rows of a table, numbered from 0 in the order in which they first appear.
 
     Attributes:
-        numbers: the number of each row.
-        first: for each number, the row where it first appears.
+        numbers: the number of each row, shape (rows,).
+        first_rows: for each number, the position of its first row, shape (numbers,).
     """
 
     numbers: IntArray
-    first: IntArray
+    first_rows: IntArray
 
 
 def number_rows(rows: pl.DataFrame, columns: Sequence[str]) -> DistinctRows:
-    """Numbers the distinct combinations of some columns, integers and categoricals.
+    """Numbers the distinct combinations of some columns, of integers and categoricals.
 
-    Sorting integers takes a third of the memory that grouping by several columns at once does.
+    Nulls are equal to each other. Sorting integers takes a third of the memory that grouping by
+    several columns at once does.
     """
     distinct = DistinctRows(np.zeros(rows.height, dtype=np.int64), np.zeros(1, dtype=np.int64))
     for column in columns:
@@ -54,7 +55,7 @@ def _by_first_appearance(values: IntArray) -> DistinctRows:
 
 
 def key_text(column: str) -> pl.Expr:
-    """Returns a column as UnQover writes it in keys: a group that is not there is the word None."""
+    """Returns a column as UnQover writes it in keys, where a null is the word None."""
     return pl.col(column).cast(pl.String).fill_null("None")
 
 
@@ -65,16 +66,17 @@ def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
         instances: with `instance`, `swap_group`, `swapped`, `negated` and any other columns.
 
     Raises:
-        TableError: the instances are not in order, each negation behind its plain instance.
+        TableError: the instances are not numbered from 0 in the order of rows, or a plain instance
+            is not followed by its negation.
     """
-    plain, negated = instances.gather_every(2), instances.gather_every(2, offset=1)
+    plain, negation = instances.gather_every(2), instances.gather_every(2, offset=1)
     numbers = pl.int_range(instances.height, eager=True)
     is_in_order = (
-        plain.height == negated.height
+        plain.height == negation.height
         and not plain["negated"].any()
-        and bool(negated["negated"].all())
-        and bool((plain["swap_group"] == negated["swap_group"]).all())
-        and bool((plain["swapped"] == negated["swapped"]).all())
+        and bool(negation["negated"].all())
+        and bool((plain["swap_group"] == negation["swap_group"]).all())
+        and bool((plain["swapped"] == negation["swapped"]).all())
         and bool((instances["instance"] == numbers).all())
     )
     if not is_in_order:
@@ -86,26 +88,28 @@ def plain_instances(instances: pl.DataFrame) -> pl.DataFrame:
 
 
 def output_order(examples: pl.DataFrame) -> IntArray:
-    """Returns the row numbers of examples in the order of an `output.json`.
+    """Returns the positions of examples in the order of an `output.json`.
 
-    UnQover sorts by one string: group1, group2 and subject1 sorted among themselves, then subject2,
-    template (as text), attribute group and attribute, with `|` between. No part holds a `|`, so
-    that the strings compare as their first four and their other parts do, each closed by its `|`;
-    pairs and items are few, examples are millions.
+    UnQover sorts by one string: group1, group2 and subject1 in alphabetical order, then subject2,
+    template (as text), attribute group and attribute, separated by `|`. As no part contains a `|`,
+    sorting by the strings of pair and item, each with a final `|`, gives the same order. Pairs and
+    items are few, examples are millions.
 
     Args:
-        examples: instances, at least the columns of `PAIR` and `ITEM`.
+        examples: plain instances, at least the columns `PAIR` and `ITEM`.
     """
-    first_three = pl.concat_list(key_text(column) for column in KEYS_OF_PAIR[:3]).list.sort()
-    pair = pl.concat_str(first_three.list.join("|"), key_text("subject2"), separator="|")
-    item = pl.concat_str([key_text(column) for column in ITEM], separator="|")
-    pairs = _ranks(examples, KEYS_OF_PAIR, pair)
-    items = _ranks(examples, ITEM, item)
-    return np.lexsort((items, pairs))
+    sorted_parts = pl.concat_list(key_text(column) for column in PAIR[:3]).list.sort()
+    pair_key = pl.concat_str(sorted_parts.list.join("|"), key_text("subject2"), separator="|")
+    item_key = pl.concat_str([key_text(column) for column in ITEM], separator="|")
+    pair_ranks = _ranks(examples, PAIR, pair_key)
+    item_ranks = _ranks(examples, ITEM, item_key)
+    # `lexsort` sorts by its last key first.
+    return np.lexsort((item_ranks, pair_ranks))
 
 
 def _ranks(examples: pl.DataFrame, columns: list[str], key: pl.Expr) -> IntArray:
-    """Returns the rank of each row's key, which is made of some columns, among all keys."""
-    numbers, first = number_rows(examples, columns)
-    ranks = examples.select(columns)[first].select(rank=(key + "|").rank("dense"))["rank"]
-    return ranks.to_numpy().astype(np.int64)[numbers]
+    """Returns the rank of each row's key, shape (rows,); the key depends on `columns` alone."""
+    distinct = number_rows(examples, columns)
+    distinct_keys = examples.select(columns)[distinct.first_rows].select(key=key + "|")["key"]
+    ranks = distinct_keys.rank("dense").to_numpy().astype(np.int64)
+    return ranks[distinct.numbers]

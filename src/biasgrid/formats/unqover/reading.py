@@ -1,7 +1,7 @@
 """Reads UnQover's `source.json` and `output.json` into tables.
 
-The files may have several GB: entries are read one by one, and of every text the tables keep a
-number only.
+The files may have several GB: entries are read one by one, and the tables hold each distinct text
+once.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from biasgrid.formats.unqover.entries import (
     EntryQuestion,
     FileType,
     Malformed,
-    file_type,
+    entry_file_type,
     read_key,
-    read_number,
     read_questions,
+    source_line,
 )
 from biasgrid.formats.unqover.order import ITEM, number_rows
 from biasgrid.formats.unqover.stream import Member, members
@@ -41,7 +41,7 @@ from biasgrid.tables.schema import answer_schema
 BATCH = 8192
 ENTRY_COLUMNS = {
     "line": pl.UInt32,
-    "number": pl.UInt32,
+    "source_line": pl.UInt32,
     "group1": pl.Categorical,
     "group2": pl.Categorical,
     "subject1": pl.Categorical,
@@ -50,8 +50,8 @@ ENTRY_COLUMNS = {
     "attribute_group": pl.Categorical,
     "attribute": pl.Categorical,
 }
-"""Columns of an entry: its line in the file, its row number in `source.json`, and the fields of
-`EntryNames`.
+"""Columns of an entry, in the order of `EntryRow`: its line in the file, its position in
+`source.json`, and the fields of `EntryNames`.
 """
 QUESTION_COLUMNS = {
     "text_pair": pl.Categorical,
@@ -66,65 +66,76 @@ QUESTION_COLUMNS = {
     "end2": pl.Float32,
     "answer": pl.Categorical,
 }
-"""Columns of a question: the fields of `EntryQuestion`."""
-UNUSED: dict[FileType, set[str]] = {
+"""Columns of a question, in the order of the fields of `EntryQuestion`."""
+UNUSED_COLUMNS: dict[FileType, set[str]] = {
     "source": {"start1", "end1", "start2", "end2", "answer"},
     "spans": set(),
     "masks": {"end1", "end2", "answer"},
 }
+"""Columns of a question that have no information in a type of file."""
 ANSWER_KINDS: dict[FileType, str] = {"spans": "span", "masks": "choice"}
-KINDS_OF_TASKS: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
+"""The answer kind of each type of file with answers."""
+TASK_FILE_TYPES: dict[str, FileType] = {"question-answering": "spans", "fill-mask": "masks"}
+"""The type of the dumps of each task."""
 
 
-class Imported(NamedTuple):
+class EntryRow(NamedTuple):
+    """An entry as a row of `ENTRY_COLUMNS`; its two questions are rows of `QUESTION_COLUMNS`."""
+
+    names: tuple[Any, ...]
+    plain: EntryQuestion
+    negation: EntryQuestion
+
+
+class ImportedTables(NamedTuple):
     """The tables of a file.
 
     Attributes:
         instances: a whole table of the family's instances.
-        predictions: answers of the kind `span` or `choice`, None of a `source.json`.
+        predictions: answers of the kind `span` or `choice`; None for a `source.json`.
     """
 
     instances: pl.DataFrame
     predictions: pl.DataFrame | None
 
 
-def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
-    """Reads a `source.json` or an `output.json`; its first entry shows which of them it is.
+def read_unqover(path: Path, expected: FileType | None = None) -> ImportedTables:
+    """Reads a `source.json` or an `output.json`; the first entry decides which type it is.
 
     Instances are in the order of the `source.json`. The `output.json` of a masked language model
-    does not tell it: there they are in the order of the file, and the context is determined by
-    `entries.split_context`.
+    does not have that order: there they are in the order of the file, and the context is determined
+    by `entries.split_context`.
 
     Args:
         path: the file.
-        expected: the only kind of file to take, None for any.
+        expected: the only type of file to accept; None for any.
 
     Raises:
-        InputError: with file, line, and a description of what was expected.
+        InputError: the file cannot be read or is malformed; with the line of the first fault.
     """
     all_members = members(path)
     first = next(all_members, None)
     if first is None:
         raise InputError([Fault(str(path), "", "no entries", "at least one swap group")])
     try:
-        kind = file_type(first.value)
-        if expected not in (None, kind):
-            problem = f"an entry of {FILE_TYPES[kind]}"
+        file_type = entry_file_type(first.value)
+        if expected not in (None, file_type):
+            problem = f"an entry of {FILE_TYPES[file_type]}"
             raise Malformed(problem, f"an entry of {FILE_TYPES[expected]}")
     except Malformed as error:
-        raise _at(path, first, error) from None
-    batches = list(_batches(path, chain([first], all_members), kind))
+        raise _entry_error(path, first, error) from None
+    batches = list(_batches(path, chain([first], all_members), file_type))
     entries = pl.concat([batch_entries for batch_entries, _ in batches])
     questions = pl.concat([batch_questions for _, batch_questions in batches])
     del batches
-    if kind == "spans":
-        entries, questions = _in_source_order(path, entries, questions)
+    if file_type == "spans":
+        entries, questions = _sort_by_source(path, entries, questions)
     groups = _swap_groups(entries)
     _check_halves(path, groups, entries["line"])
     _check_names(path, entries, questions)
 
     # Every entry is followed by its negation, which shares its keys.
-    keys = groups.with_columns(entries.drop("line", "number").get_columns())
+    keys = groups.with_columns(entries.drop("line", "source_line").get_columns())
     rows = np.arange(questions.height, dtype=np.uint32)
     questions = questions.with_columns(
         instance=pl.Series(rows),
@@ -135,28 +146,30 @@ def read_unqover(path: Path, expected: FileType | None = None) -> Imported:
     )
     instances = questions.select(list(instances_schema(KEYS, questions.schema).columns))
     predictions = None
-    if kind in ANSWER_KINDS:
-        predictions = _predictions(questions, ANSWER_KINDS[kind])
-    return Imported(instances, predictions)
+    if file_type in ANSWER_KINDS:
+        predictions = _predictions(questions, ANSWER_KINDS[file_type])
+    return ImportedTables(instances, predictions)
 
 
 def _batches(
-    path: Path, entries: Iterable[Member], kind: FileType
+    path: Path, entries: Iterable[Member], file_type: FileType
 ) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yields entries and their questions, two rows each, with the columns of a kind of file."""
-    parsed = _parse(path, entries, kind)
-    kept = [name for name in QUESTION_COLUMNS if name not in UNUSED[kind]]
+    """Yields entries and their questions: two rows for each entry, the plain one first."""
+    rows = _parse(path, entries, file_type)
+    columns = [name for name in QUESTION_COLUMNS if name not in UNUSED_COLUMNS[file_type]]
     while True:
-        batch = list(islice(parsed, BATCH))
+        batch = list(islice(rows, BATCH))
         if not batch:
             return
-        names = [entry for entry, _, _ in batch]
-        questions = [question for _, *both in batch for question in both]
-        yield _as_table(names, ENTRY_COLUMNS), _as_table(questions, QUESTION_COLUMNS).select(kept)
+        names = [row.names for row in batch]
+        questions = [question for row in batch for question in (row.plain, row.negation)]
+        question_table = _as_table(questions, QUESTION_COLUMNS).select(columns)
+        yield _as_table(names, ENTRY_COLUMNS), question_table
 
 
 def _as_table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Returns rows as a table; from columns polars makes it several times as fast as from rows."""
+    """Returns rows as a table, with the values of each row in the order of the columns."""
+    # Polars builds a table from columns several times as fast as from rows.
     values = zip(*rows, strict=True)
     series = [
         pl.Series(name, column, dtype)
@@ -165,67 +178,67 @@ def _as_table(rows: Iterable[tuple[Any, ...]], columns: Mapping[str, Any]) -> pl
     return pl.DataFrame(series)
 
 
-def _parse(
-    path: Path, entries: Iterable[Member], kind: FileType
-) -> Iterator[tuple[tuple[Any, ...], EntryQuestion, EntryQuestion]]:
-    """Yields for each entry the fields of `ENTRY_COLUMNS` and its two questions.
+def _parse(path: Path, entries: Iterable[Member], file_type: FileType) -> Iterator[EntryRow]:
+    """Yields a row for each entry.
 
     Raises:
-        InputError: an entry is malformed, with its line and key.
+        InputError: an entry is malformed, or of another type of file; with its line and key.
     """
-    for count, member in enumerate(entries):
+    for position, member in enumerate(entries):
         line, key, entry = member
         try:
-            kind_of_entry = file_type(entry)
-            if kind_of_entry != kind:
-                expected = f"an entry of {FILE_TYPES[kind]}, like the first one"
-                raise Malformed(f"an entry of {FILE_TYPES[kind_of_entry]}", expected)
-            number = read_number(entry, count)
+            entry_type = entry_file_type(entry)
+            if entry_type != file_type:
+                expected = f"an entry of {FILE_TYPES[file_type]}, like the first one"
+                raise Malformed(f"an entry of {FILE_TYPES[entry_type]}", expected)
+            line_in_source = source_line(entry, default=position)
             names = read_key(key)
-            plain, negated = read_questions(entry, kind)
+            plain, negation = read_questions(entry, entry_type)
         except Malformed as error:
-            raise _at(path, member, error) from None
-        yield (line, number, *names), plain, negated
+            raise _entry_error(path, member, error) from None
+        yield EntryRow((line, line_in_source, *names), plain, negation)
 
 
-def _at(path: Path, member: Member, error: Malformed) -> InputError:
-    """Returns the error of a malformed entry, with its place in the file."""
+def _entry_error(path: Path, member: Member, error: Malformed) -> InputError:
     where = f"line {member.line}, entry {member.key!r}"
     return InputError([Fault(str(path), where, error.problem, error.expected)])
 
 
-def _in_source_order(
+def _sort_by_source(
     path: Path, entries: pl.DataFrame, questions: pl.DataFrame
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns entries and their questions in the order of the `source.json`.
 
-    The table of questions that is passed loses its columns.
+    Args:
+        path: the file, for messages.
+        entries: a row per entry.
+        questions: two rows per entry, in the same order. Loses its columns, to save memory.
 
     Raises:
-        InputError: two entries have one row number.
+        InputError: two entries have the same position in the `source.json`.
     """
-    order = np.argsort(entries["number"].to_numpy(), kind="stable").astype(np.uint32)
+    order = np.argsort(entries["source_line"].to_numpy(), kind="stable").astype(np.uint32)
     entries = entries[order]
-    numbers = entries["number"].to_numpy()
-    repeated = np.flatnonzero(numbers[1:] == numbers[:-1])
-    if len(repeated):
-        first = int(repeated[0])
-        where = f"line {entries['line'][first + 1]}"
-        problem = f'"line": {numbers[first]} appears twice'
+    source_lines = entries["source_line"].to_numpy()
+    duplicates = np.flatnonzero(source_lines[1:] == source_lines[:-1])
+    if len(duplicates):
+        duplicate = int(duplicates[0])
+        where = f"line {entries['line'][duplicate + 1]}"
+        problem = f'"line": {source_lines[duplicate]} appears twice'
         expected = "the row number in source.json, each number once"
         raise InputError([Fault(str(path), where, problem, expected)])
     rows = np.repeat(2 * order, 2)
     rows[1::2] += 1
-    # Column by column, so that there is no moment at which the whole table is there twice.
-    ordered = [questions.drop_in_place(name)[rows] for name in questions.columns]
-    return entries, pl.DataFrame(ordered)
+    # Column by column, so that the whole table is never in memory twice.
+    columns = [questions.drop_in_place(name)[rows] for name in questions.columns]
+    return entries, pl.DataFrame(columns)
 
 
 def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
-    """Returns `swap_group` and `swapped` of entries.
+    """Returns `swap_group` and `swapped` of entries, in their order.
 
-    As in the expansion of word lists, swap groups are numbered as they appear, and the order of a
-    pair's subjects that appears first is not swapped.
+    As in the expansion of word lists, swap groups are numbered from 0 in the order of their first
+    entry, and the first order of the subjects of a pair is not swapped.
     """
     first_subject = entries["subject1"].to_physical()
     second_subject = entries["subject2"].to_physical()
@@ -234,44 +247,53 @@ def _swap_groups(entries: pl.DataFrame) -> pl.DataFrame:
         low=pl.min_horizontal(first_subject, second_subject),
         high=pl.max_horizontal(first_subject, second_subject),
     )
-    pair, first_row = number_rows(pairs, ["low", "high"])
+    distinct_pairs = number_rows(pairs, ["low", "high"])
+    pair = distinct_pairs.numbers
     groups = number_rows(pairs.select(*ITEM, pair=pl.Series(pair)), ["pair", *ITEM])
-    swapped = first_subject != first_subject.gather(first_row).gather(pair)
+    first_of_pair = first_subject.gather(distinct_pairs.first_rows).gather(pair)
     swap_group = pl.Series(groups.numbers, dtype=pl.UInt32)
-    return pl.DataFrame({"swap_group": swap_group, "swapped": swapped})
+    return pl.DataFrame({"swap_group": swap_group, "swapped": first_subject != first_of_pair})
 
 
 def _check_halves(path: Path, groups: pl.DataFrame, lines: pl.Series) -> None:
-    """Refuses swap groups that have not exactly one entry for either order of their subjects."""
+    """Refuses swap groups without exactly one entry for either order of their subjects.
+
+    Args:
+        path: the file, for messages.
+        groups: `swap_group` and `swapped` of each entry.
+        lines: the line of each entry, for messages.
+    """
     half = 2 * groups["swap_group"].to_numpy().astype(np.int64) + groups["swapped"].to_numpy()
     group_count = int(half.max()) // 2 + 1
-    counts = np.bincount(half, minlength=2 * group_count).reshape(-1, 2)
-    malformed = np.flatnonzero((counts != 1).any(axis=1))
-    if len(malformed):
-        line = lines[int(np.argmax(half // 2 == malformed[0]))]
-        in_order, swapped = counts[malformed[0]]
+    entry_counts = np.bincount(half, minlength=2 * group_count).reshape(-1, 2)
+    malformed_groups = np.flatnonzero((entry_counts != 1).any(axis=1))
+    if len(malformed_groups):
+        group = malformed_groups[0]
+        line = lines[int(np.argmax(half // 2 == group))]
+        in_order, in_reverse = entry_counts[group]
         problem = (
-            f"the entry appears {in_order} times and, with its subjects swapped, {swapped} times "
-            f"(so {len(malformed)} of {len(counts)} swap groups are malformed)"
+            f"the entry appears {in_order} times and, with its subjects swapped, {in_reverse} "
+            f"times (so {len(malformed_groups)} of {group_count} swap groups are malformed)"
         )
         raise InputError([Fault(str(path), f"line {line}", problem, "once in each order")])
 
 
 def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> None:
-    """Refuses keys that name other subjects than the answers, to which their scores would go.
+    """Refuses keys whose subjects are not the subjects of the answers.
 
-    A key may name a subject otherwise than its template does (`China`, `Chinese`), but not as
-    another subject is named, nor otherwise than the other keys of the template.
+    The scores of the answers would go to the wrong subjects. A key may have another form of a
+    subject than its template (`China`, `Chinese`), but not a form of another subject, and the same
+    form in all keys of the template.
 
     Raises:
-        InputError: with the line of the first one.
+        InputError: with the line of the first such key.
     """
     sides = []
-    for number in (1, 2):
-        subject = pl.col(f"subject{number}").cast(pl.String)
+    for place in (1, 2):
+        subject = pl.col(f"subject{place}").cast(pl.String)
         side = entries.select("line", "template", subject=subject)
-        # Questions come in pairs, which share their answers.
-        answer = questions[f"candidate{number}"].cast(pl.String).gather_every(2)
+        # A plain question and its negation have the same answers.
+        answer = questions[f"candidate{place}"].cast(pl.String).gather_every(2)
         sides.append(side.with_columns(answer=answer))
     names = pl.concat(sides).with_columns(pl.col("subject", "answer").str.to_lowercase())
     names = names.unique(["template", "subject", "answer"], keep="first", maintain_order=True)
@@ -294,14 +316,14 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
 def _predictions(questions: pl.DataFrame, kind: str) -> pl.DataFrame:
     """Returns the predictions of an answer kind.
 
-    Columns that a dump does not tell, such as the tokens of subjects, are null.
+    Columns that a dump lacks, such as the tokens of subjects, are null.
     """
-    numbers = {"probabilities": "start", "starts": "start", "ends": "end"}
+    list_sources = {"probabilities": "start", "starts": "start", "ends": "end"}
     columns: dict[str, pl.Expr] = {}
     for name, column in answer_schema(kind).columns.items():
-        if name in numbers:
-            number = numbers[name]
-            columns[name] = pl.concat_list(f"{number}1", f"{number}2")
+        if name in list_sources:
+            source = list_sources[name]
+            columns[name] = pl.concat_list(f"{source}1", f"{source}2")
         elif name in questions.columns:
             columns[name] = pl.col(name)
         else:
@@ -318,11 +340,11 @@ def import_unqover(path: Path, folder: Path) -> list[Path]:
     Raises:
         InputError: see `read_unqover`.
     """
-    imported = read_unqover(path)
+    tables = read_unqover(path)
     facts = table_provenance(dump={"file": path.name, "url": None, "sha256": file_digest(path)})
-    if imported.predictions is not None:
+    if tables.predictions is not None:
         facts["scoring"] = "unqover"
-    return write_imported(imported, folder, facts)
+    return write_imported(tables, folder, facts)
 
 
 def import_dump(
@@ -338,44 +360,58 @@ def import_dump(
 
     Args:
         path: the dump, an `output.json`.
-        origin: `file`, `url` and `sha256` of the config; None for a key that is missing.
+        origin: `file`, `url` and `sha256` of the config; None for a missing key.
         task: the model's task.
-        scoring: the way in which the dump was scored.
-        subject_lists: the subject lists of the dataset, empty if they are not at hand.
+        scoring: the scoring of the dump, see `base.sections.Scoring`.
+        subject_lists: the subject lists of the dataset; without any, subjects are not checked.
         folder: the folder of `instances.parquet` and `predictions.parquet`.
-        provenance: facts for the tables, besides those that are added here.
+        provenance: further facts for the tables.
 
     Raises:
         InputError: the dump has another digest, or answers of another task or dataset, or is
             malformed.
     """
-    imported, digest = read_dump(path, origin["sha256"], task, subject_lists)
+    tables, digest = read_dump(path, origin["sha256"], task, subject_lists)
     facts = {"task": task, "scoring": scoring, "dump": {**origin, "sha256": digest}}
-    write_imported(imported, folder, {**provenance, **facts})
+    write_imported(tables, folder, {**provenance, **facts})
 
 
 def read_dump(
     path: Path, sha256: str | None, task: str, subject_lists: Sequence[Path]
-) -> tuple[Imported, str]:
-    """Reads a dump of a cell, and its digest; see `import_dump`."""
+) -> tuple[ImportedTables, str]:
+    """Reads a dump of a cell, and its digest.
+
+    Args:
+        path: the dump.
+        sha256: the digest that it must have; None for any.
+        task: the model's task.
+        subject_lists: see `import_dump`.
+
+    Raises:
+        InputError: as for `import_dump`.
+    """
     digest = file_digest(path)
     if sha256 not in (None, digest):
         expected = f"{sha256}, as in the config"
         raise InputError([Fault(str(path), "", f"sha256 is {digest}", expected)])
-    imported = read_unqover(path, KINDS_OF_TASKS[task])
-    check_subjects(path, imported.instances, subject_lists)
-    return imported, digest
+    tables = read_unqover(path, TASK_FILE_TYPES[task])
+    check_subjects(path, tables.instances, subject_lists)
+    return tables, digest
 
 
 def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[Path]) -> None:
-    """Refuses a dump of another dataset.
+    """Refuses a dump of another dataset; case does not count.
 
-    Its subjects are in no list, or an answer is another subject than its key. Case does not count.
+    Args:
+        path: the dump, for messages.
+        instances: its instances.
+        subject_lists: the subject lists of the dataset. Without any, nothing is checked.
 
     Raises:
-        InputError: with some of its subjects, or with the first key and answer that differ.
+        InputError: none of its subjects is in a list, or the subject in a key is another one than
+            the answer.
     """
-    lines = lines_of_subjects(subject_lists)
+    lines = subject_lines_by_name(subject_lists)
     if not lines:
         return
     subjects = instances["subject1"].unique().sort().to_list()
@@ -384,8 +420,8 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
         problem = f"none of its subjects ({examples}) is in {' or '.join(map(str, subject_lists))}"
         expected = "a dump of the dataset that the config lists it under"
         raise InputError([Fault(str(path), "", problem, expected)])
-    for number in (1, 2):
-        names = instances.select(f"subject{number}", f"candidate{number}")
+    for place in (1, 2):
+        names = instances.select(f"subject{place}", f"candidate{place}")
         for subject, answer in names.unique(maintain_order=True).iter_rows():
             subject_lines = lines.get(subject.casefold())
             answer_lines = lines.get(answer.casefold())
@@ -395,14 +431,15 @@ def check_subjects(path: Path, instances: pl.DataFrame, subject_lists: Sequence[
                 raise InputError([Fault(str(path), "", problem, expected)])
 
 
-def lines_of_subjects(subject_lists: Sequence[Path]) -> dict[str, set[tuple[Path, int]]]:
-    """Returns the lines, by file, in which subject lists have each name, in lower case.
+def subject_lines_by_name(subject_lists: Sequence[Path]) -> dict[str, set[tuple[Path, int]]]:
+    """Returns the lines of subject lists by the names in them, in lower case.
 
-    A subject's forms, such as China and Chinese, share a line.
+    A line is a file and a line number. The forms of a subject, such as China and Chinese, share a
+    line. Lists with faults are used as far as they can be read.
     """
     lines: dict[str, set[tuple[Path, int]]] = {}
     for file in subject_lists:
-        # A list with faults is no fault of the dump: only what can be read of it is compared.
+        # Faults of the list are reported elsewhere: they are no faults of the dump.
         for terms in read_subjects(file, 1, []).forms.values():
             for line, name in enumerate(terms):
                 lines.setdefault(name.casefold(), set()).add((file, line))
@@ -419,18 +456,22 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_imported(imported: Imported, folder: Path, provenance: Mapping[str, Any]) -> list[Path]:
-    """Writes the tables of a file; returns their paths."""
-    instances, predictions = imported
-    predictions_path = folder / "predictions.parquet"
-    tables = [(folder / "instances.parquet", instances, instances_schema(KEYS, instances.schema))]
-    if predictions is not None:
-        schema = answer_schema("span" if "answer" in predictions.columns else "choice")
-        tables.append((predictions_path, predictions, schema))
+def write_imported(
+    tables: ImportedTables, folder: Path, provenance: Mapping[str, Any]
+) -> list[Path]:
+    """Writes the tables of a file, and removes predictions of an earlier import.
+
+    Returns:
+        The paths of the tables.
+    """
+    instances, predictions = tables
+    instances_path, predictions_path = folder / "instances.parquet", folder / "predictions.parquet"
     with explain_refusal(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        # Predictions of an earlier import must not stay beside other instances.
         predictions_path.unlink(missing_ok=True)
-    for path, table, schema in tables:
-        write_table(table, path, schema, provenance)
-    return [path for path, _, _ in tables]
+    write_table(instances, instances_path, instances_schema(KEYS, instances.schema), provenance)
+    if predictions is None:
+        return [instances_path]
+    schema = answer_schema("span" if "answer" in predictions.columns else "choice")
+    write_table(predictions, predictions_path, schema, provenance)
+    return [instances_path, predictions_path]

@@ -13,8 +13,9 @@ from biasgrid.base.text import explain_unreadable
 
 WINDOW_CHARACTERS = 1 << 22
 LONGEST_MEMBER = 1 << 16
-"""Characters that a member may have; so a fault is noticed where it is and not when a whole file
-has been read.
+"""Maximum number of characters of a value.
+
+Without it, a missing quotation mark would be noticed only at the end of a file of several GB.
 """
 SPACE = re.compile(r"[ \t\n\r]*")
 LAYOUT = "a JSON object of entries, as UnQover writes it"
@@ -32,10 +33,10 @@ class RepeatedKey(Exception):  # noqa: N818
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of its members, for the JSON decoder, which would keep the last of one key.
+    """Returns an object from its members, for the JSON decoder.
 
     Raises:
-        RepeatedKey: a key appears twice.
+        RepeatedKey: a key appears twice; by default, the decoder would use the last one.
     """
     members_by_key = dict(pairs)
     if len(members_by_key) < len(pairs):
@@ -45,7 +46,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class Member(NamedTuple):
-    """A member of the object, and the 1-based line where it begins."""
+    """A member of the object, and the line where it begins, counted from 1."""
 
     line: int
     key: str
@@ -55,32 +56,39 @@ class Member(NamedTuple):
 def members(path: Path) -> Iterator[Member]:
     """Yields the members of the JSON object in a file, in its order.
 
-    A few MB of the file are held at a time.
+    A few MB of the file are in memory at a time.
 
     Raises:
-        InputError: the file cannot be read, is not UTF-8, or is not a JSON object, with line and
-            column.
+        InputError: the file cannot be read, is not UTF-8, or is not a JSON object. It has line and
+            column, and is raised after the members before the fault were yielded.
     """
     with explain_unreadable(path, LAYOUT), path.open(encoding="utf-8", newline="") as file:
         yield from _Window(path, file).members()
 
 
 class _Window:
-    """A part of a file that slides along it; `place` is where reading stands in `text`, `line` its
-    line.
+    """A part of a file that slides along it.
+
+    Unless the end of the file was reached, more than `LONGEST_MEMBER` characters follow `position`.
+
+    Attributes:
+        text: the part.
+        position: the next character to read in `text`.
+        line: the line of that character, counted from 1.
+        at_end: whether `text` contains the end of the file.
     """
 
     def __init__(self, path: Path, file: TextIO):
         self.path = path
         self.file = file
         self.text = ""
-        self.place = 0
+        self.position = 0
         self.line = 1
         self.at_end = False
         self.decoder = json.JSONDecoder(object_pairs_hook=distinct_keys)
 
     def members(self) -> Iterator[Member]:
-        """Yields the members of the object that the file is."""
+        """Yields the members of the object in the file; reads the file once."""
         self.move(0)
         self.expect("{", "'{' at the beginning of the file")
         if not self.skip("}"):
@@ -88,13 +96,13 @@ class _Window:
             while not self.skip("}"):
                 self.expect(",", "',' and another entry, or '}' and the end of the file")
                 yield self.member()
-        if self.place < len(self.text):
+        if self.position < len(self.text):
             problem = f"{self.rest()} after the last '}}'"
-            raise self.fault(self.place, problem, "the end of the file")
+            raise self.fault(self.position, problem, "the end of the file")
 
     def member(self) -> Member:
         """Reads a key and its value."""
-        start, line = self.place, self.line
+        start, line = self.position, self.line
         key = self.value()
         if not isinstance(key, str):
             raise self.fault(start, f"{key!r:.20} in place of a key", "a string in double quotes")
@@ -102,8 +110,8 @@ class _Window:
         return Member(line, key, self.value())
 
     def value(self) -> Any:
-        """Reads a value and moves behind it."""
-        start = self.place
+        """Reads a value and moves to the next token."""
+        start = self.position
         try:
             value, end = self.decoder.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
@@ -128,35 +136,35 @@ class _Window:
         return value
 
     def expect(self, sign: str, expected: str) -> None:
-        """Moves behind a sign that has to stand here."""
+        """Skips a sign; raises InputError if another one is next."""
         if not self.skip(sign):
-            raise self.fault(self.place, self.rest() or "the file ends too early", expected)
+            raise self.fault(self.position, self.rest() or "the file ends too early", expected)
 
     def skip(self, sign: str) -> bool:
-        """Moves behind a sign if it stands here; returns whether it did."""
-        stands_here = self.text.startswith(sign, self.place)
-        if stands_here:
-            self.move(self.place + 1)
-        return stands_here
+        """Skips a sign if it is next; returns whether it was."""
+        is_next = self.text.startswith(sign, self.position)
+        if is_next:
+            self.move(self.position + 1)
+        return is_next
 
-    def move(self, place: int) -> None:
-        """Moves to a place and over the space behind it, and sees that a whole value lies ahead."""
-        self._pass_space(place)
-        while len(self.text) - self.place <= LONGEST_MEMBER and not self.at_end:
-            more = self._read()
-            self.at_end = not more
-            self.text, self.place = self.text[self.place :] + more, 0
-            self._pass_space(0)
+    def move(self, position: int) -> None:
+        """Moves to the first token from a position on, and reads until `text` has all of it."""
+        self._skip_space(position)
+        while len(self.text) - self.position <= LONGEST_MEMBER and not self.at_end:
+            new_text = self._read()
+            self.at_end = not new_text
+            self.text, self.position = self.text[self.position :] + new_text, 0
+            self._skip_space(0)
 
-    def _pass_space(self, place: int) -> None:
-        """Moves to a place and over the space behind it, and counts lines."""
-        space = SPACE.match(self.text, place)
-        end = space.end() if space else place
-        self.line += self.text.count("\n", self.place, end)
-        self.place = end
+    def _skip_space(self, position: int) -> None:
+        """Moves to the first character from a position on that is no space, and counts lines."""
+        space = SPACE.match(self.text, position)
+        end = space.end() if space else position
+        self.line += self.text.count("\n", self.position, end)
+        self.position = end
 
     def _read(self) -> str:
-        """Reads further characters of the file, empty at its end."""
+        """Returns the next characters of the file, empty at its end."""
         try:
             return self.file.read(WINDOW_CHARACTERS)
         except UnicodeDecodeError as error:
@@ -166,14 +174,15 @@ class _Window:
 
     def rest(self) -> str:
         """Quotes the next characters, empty at the end of the file."""
-        return repr(self.text[self.place : self.place + 20]) if self.place < len(self.text) else ""
+        characters = self.text[self.position : self.position + 20]
+        return repr(characters) if characters else ""
 
-    def fault(self, place: int, problem: str, expected: str) -> InputError:
-        """Returns the error of a fault at a place of the window."""
-        line = self.line + self.text.count("\n", self.place, place)
+    def fault(self, position: int, problem: str, expected: str) -> InputError:
+        """Returns the error of a fault at a position in `text`, not before `self.position`."""
+        line = self.line + self.text.count("\n", self.position, position)
         where = f"line {line}"
-        # The window may begin within a line, where a column would be wrong.
-        begin = self.text.rfind("\n", 0, place)
+        # `text` may begin within a line, where a column would be wrong.
+        begin = self.text.rfind("\n", 0, position)
         if begin >= 0 or line <= 1:
-            where = f"line {line}, column {place - begin}"
+            where = f"line {line}, column {position - begin}"
         return InputError([Fault(str(self.path), where, problem, expected)])
