@@ -348,7 +348,7 @@ class CellStages:
             pages.headlines(),
             pages.marks([self.dataset]),
             facts=GridFacts(**pages.claims()),
-            planned=partial(items_for_half_width, alpha=1 - self.grid.statistics.level),
+            plan_items=partial(items_for_half_width, alpha=1 - self.grid.statistics.level),
         )
         yield "summary", table_part(summary)
         yield "verdicts", table_part(verdicts)

