@@ -153,7 +153,7 @@ def measure_content(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
         name = dataset.name
         places[name] = f"dataset-{place}"
         sections[name] = dataset_section(name, dataset.measures, vars(tables), run.facts)
-        controls = run.controls.of(name)
+        controls = run.controls.dataset_controls(name)
         if controls:
             columns = {compared: headline_columns[compared] for compared in (name, *controls)}
             control_tables[name] = measure_tables(tables.summary, tables.measures, columns)

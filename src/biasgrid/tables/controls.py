@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -18,10 +18,10 @@ from biasgrid.tables.metric import (
 )
 
 ROW_NAMES = dict.fromkeys(("model", "dataset", "measure", "options"), pl.String)
-NUMBERS = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
-NO_NUMBERS = "the control is not measurable"
+NUMBER_TYPES = {"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64}
 TOGETHER = "in {other}, {flag}: a control is withheld with its dataset"
-MISSING_NUMBERS = NO_NUMBERS + " ({flag}), so it says nothing"
+MISSING_NUMBERS = "the control is not measurable ({flag}), so it says nothing"
+CONTROL_PROBLEM = CONTROLS[CONTROL].required_limit.problem
 
 
 def withheld_together(
@@ -43,10 +43,11 @@ def withheld_together(
         flags[model, dataset] = flag
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
     texts = []
-    for model, name, about, _ in controls.pairs(cells):
-        if (model, about) in flags and name != about:
-            text = TOGETHER.format(other=about, flag=flags[model, about])
-            texts.append((model, name, text))
+    for cell in controls.control_cells(cells):
+        # A model that answers at random is its own control, on the dataset itself.
+        if (cell.model, cell.about) in flags and cell.dataset != cell.about:
+            text = TOGETHER.format(other=cell.about, flag=flags[cell.model, cell.about])
+            texts.append((cell.model, cell.dataset, text))
     schema = dict.fromkeys(("model", "dataset", "text"), pl.String)
     text_of_cell = pl.DataFrame(texts, schema=schema, orient="row")
     text_of_cell = text_of_cell.unique(["model", "dataset"], keep="first")
@@ -59,66 +60,88 @@ def withheld_together(
     return joined.with_columns(flag=pl.coalesce(flag, "flag")).drop("text", "is_headline")
 
 
-def control(
+def control_results(
     rows: pl.DataFrame,
-    found: pl.DataFrame,
+    tests: pl.DataFrame,
     controls: Controls,
-    beside: Collection[tuple[str, str]] = (),
+    corrected_for: Collection[tuple[str, str]] = (),
 ) -> pl.DataFrame:
     """Summarises the results of the controls of each dataset.
 
     Args:
-        rows: what is measured of whole cells and bias types: columns of `MEASURES`.
-        found: from `significant_tests`, of the same cells.
+        rows: the rows about whole cells and bias types: columns of `MEASURES`.
+        tests: the test counts of the same cells, from `significant_tests`.
         controls: which cells are controls.
-        beside: model and control of the cells whose size is in the intervals of their dataset,
-            where it speaks against nothing any more.
+        corrected_for: (model, control) pairs whose effect is already in the dataset's intervals, so
+            it raises no flag. A control that is not measurable raises it all the same.
 
     Returns:
-        `model`, `dataset` (that which the control is about), `measure` (`control`), `options` (the
-        control's name), `value` (how much is significant in it, null where nothing was tested), `n`
-        (how much was tested), `left_out` and `flag`, which says what speaks against reading the
-        dataset's numbers as they are.
+        `model`, `dataset` (that the control is about), `measure` (`control`), `options` (the
+        control's name), `value` (the number of significant tests, null if nothing was tested or
+        the control is not measurable), `n` (the number of tests), `left_out` and `flag`, which says
+        what speaks against reading the dataset's numbers as they are.
     """
     cells = rows.select("model", "dataset").unique(maintain_order=True).rows()
     lines = []
-    for model, dataset, about, name in controls.pairs(cells):
-        tests = found.filter(model=model, dataset=dataset)
-        tested, significant = int(tests["n"].sum()), int(tests["value"].sum())
-        own_rows = rows.filter(model=model, dataset=dataset).to_dicts()
-        flag = control_problem(own_rows, name, significant, tested)
-        # What is not measurable shows nothing, quiet or not.
-        is_missing = (flag or "").startswith(NO_NUMBERS)
-        if (model, name) in beside and not is_missing:
-            flag = None
-        value = float(significant) if tested and not is_missing else None
-        lines.append((model, about, CONTROL, options_text(control=name), value, tested, 0, flag))
-    return pl.DataFrame(lines, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
+    for cell in controls.control_cells(cells):
+        own_tests = tests.filter(model=cell.model, dataset=cell.dataset)
+        test_count, significant = int(own_tests["n"].sum()), int(own_tests["value"].sum())
+        own_rows = rows.filter(model=cell.model, dataset=cell.dataset).to_dicts()
+        problem = control_problem(
+            own_rows, name=cell.name, significant=significant, test_count=test_count
+        )
+        is_missing = problem is not None and problem.is_missing
+        is_corrected_for = (cell.model, cell.name) in corrected_for
+        flag = None
+        if problem is not None and (is_missing or not is_corrected_for):
+            flag = problem.text
+        value = float(significant) if test_count and not is_missing else None
+        options = options_text(control=cell.name)
+        lines.append((cell.model, cell.about, CONTROL, options, value, test_count, 0, flag))
+    schema = {**ROW_NAMES, **NUMBER_TYPES, "flag": pl.String}
+    return pl.DataFrame(lines, schema=schema, orient="row")
+
+
+class ControlProblem(NamedTuple):
+    """What speaks against reading a dataset's numbers, by one of its controls.
+
+    Attributes:
+        text: the problem in words.
+        is_missing: whether the control is not measurable, so that it shows nothing, quiet or not.
+    """
+
+    text: str
+    is_missing: bool
 
 
 def control_problem(
-    rows: Sequence[Mapping[str, Any]], name: str, significant: int, tested: int
-) -> str | None:
-    """Words effects that a control should not show, None if it shows none.
+    rows: Sequence[Mapping[str, Any]], *, name: str, significant: int, test_count: int
+) -> ControlProblem | None:
+    """Returns the effects that a control should not show, or that it is not measurable.
 
     Args:
-        rows: what is measured of the control as a whole.
-        name: its name.
-        significant: how much is significant in it.
-        tested: of how much.
+        rows: the control's rows about whole cells and bias types: columns of `MEASURES`. It is not
+            measurable if any of them is flagged so.
+        name: the control's name, from `Controls.control_cells`.
+        significant: the number of its significant tests.
+        test_count: the number of its tests.
+
+    Returns:
+        None if the control is quiet.
     """
     for row in rows:
         flag = row["flag"] or ""
         if flag.startswith(NOT_MEASURABLE):
             reason = flag.removeprefix(f"{NOT_MEASURABLE}: ")
-            return MISSING_NUMBERS.format(flag=f"{name}: {reason}")
-    signs = [f"{significant} of {tested} significant"] if significant else []
+            text = MISSING_NUMBERS.format(flag=f"{name}: {reason}")
+            return ControlProblem(text, is_missing=True)
+    signs = [f"{significant} of {test_count} significant"] if significant else []
     for row in rows:
         low = row["low"]
         if row["measure"].endswith(CORRECTED) and low is not None and low > 0:
             interval = f"{format_number(low)} to {format_number(row['high'])}"
             signs.append(f"{row['measure']} {interval}")
-    limit = CONTROLS[CONTROL].limit
-    if not signs or limit is None:
+    if not signs:
         return None
-    return limit.problem.format(flag=f"{name}: {', '.join(signs)}")
+    text = CONTROL_PROBLEM.format(flag=f"{name}: {', '.join(signs)}")
+    return ControlProblem(text, is_missing=False)

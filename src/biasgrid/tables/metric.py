@@ -149,16 +149,25 @@ class Measure:
     rates: str = ""
     relative: str | None = None
 
-    def limited(self, value: float | None) -> Measure:
-        """Returns the measure with another value of its limit, if one is given and there is a
-        limit.
+    @property
+    def required_limit(self) -> Limit:
+        """The limit of a measure that is only of use with one.
+
+        Raises:
+            ValueError: its definition has none.
         """
+        if self.limit is None:
+            raise ValueError(f"{self.title}: expected a limit in its definition")
+        return self.limit
+
+    def limited(self, value: float | None) -> Measure:
+        """Returns the measure with another value of its limit; itself without either of them."""
         if value is None or self.limit is None:
             return self
         return replace(self, limit=replace(self.limit, value=value))
 
     def without_withholding(self) -> Measure:
-        """Returns the measure with a limit that withholds nothing, if there is a limit."""
+        """Returns the measure with a limit that withholds nothing; itself without a limit."""
         if self.limit is None:
             return self
         return replace(self, limit=replace(self.limit, withholds=False))
@@ -430,34 +439,53 @@ CONTROLS = read_definitions(SHARED).of("controls", "control_sizes", "comparisons
 """
 
 
+class ControlCell(NamedTuple):
+    """A cell that is a negative control.
+
+    Attributes:
+        model: its model.
+        dataset: its dataset.
+        about: the dataset that it is a control of; its own if the model answers at random.
+        name: the control's name: its dataset or `RANDOM`.
+    """
+
+    model: str
+    dataset: str
+    about: str
+    name: str
+
+
 class Controls(NamedTuple):
     """Which cells of a grid are negative controls.
 
     Attributes:
-        datasets: the dataset of each control, by the name of the control.
+        datasets: the dataset that a control is about, by the name of the control, which is a
+            dataset, too.
         models: the models that answer at random, all of whose cells are controls.
     """
 
     datasets: Mapping[str, str] = {}
     models: Collection[str] = ()
 
-    def of(self, dataset: str) -> list[str]:
-        """Returns the controls of a dataset."""
+    def dataset_controls(self, dataset: str) -> list[str]:
+        """Returns the names of a dataset's controls, without models that answer at random."""
         return [name for name, about in self.datasets.items() if about == dataset]
 
-    def pairs(self, cells: Collection[tuple[str, str]]) -> Iterator[tuple[str, str, str, str]]:
-        """Yields of each control among some cells its model, its dataset, the dataset that it is
-        about, and its name.
+    def control_cells(self, cells: Collection[tuple[str, str]]) -> Iterator[ControlCell]:
+        """Yields the controls among some cells, in the order of the cells.
+
+        A control of a dataset that its model was not asked is left out: there is nothing to read
+        it beside.
 
         Args:
-            cells: model and dataset of each.
+            cells: (model, dataset) pairs.
         """
         for model, dataset in cells:
             about = self.datasets.get(dataset)
             if model in self.models:
-                yield model, dataset, dataset, RANDOM
+                yield ControlCell(model=model, dataset=dataset, about=dataset, name=RANDOM)
             elif about is not None and (model, about) in cells:
-                yield model, dataset, about, dataset
+                yield ControlCell(model=model, dataset=dataset, about=about, name=dataset)
 
 
 NO_CONTROLS = Controls()

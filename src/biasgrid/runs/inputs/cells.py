@@ -231,7 +231,7 @@ class CellInputs:
         """Returns the names of the controls of a cell's dataset that its model can answer."""
         return [
             name
-            for name in self._controls.of(wildcards.dataset)
+            for name in self._controls.dataset_controls(wildcards.dataset)
             if self.grid.fits(wildcards.model, name)
         ]
 

@@ -70,7 +70,8 @@ def sizes_beside_controls(
         sizes[row["model"], row["dataset"], row["measure"]] = row
     silent = silent_in_cells(measures, silenced)
     lines = []
-    for model, control, dataset, name in controls.pairs(cells):
+    for cell in controls.control_cells(cells):
+        model, control, dataset = cell.model, cell.dataset, cell.about
         if dataset == control:
             continue
         silent_in_both = silent.get((model, dataset), set()) | silent.get((model, control), set())
@@ -83,7 +84,7 @@ def sizes_beside_controls(
         for size in sorted(candidates, key=lambda size: size not in OF_GROUPS):
             one, other = sizes.get((model, dataset, size)), sizes.get((model, control, size))
             if one and other:
-                lines += lines_of_size(one, other, name)
+                lines += lines_of_size(one, other, cell.name)
                 break
     return pl.DataFrame(lines, schema=ROWS, orient="row")
 

@@ -12,7 +12,12 @@ from biasgrid.stats.verdicts.counts import CELL, counted_tests, significant_test
 from biasgrid.stats.verdicts.verdict import verdicts
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
-from biasgrid.tables.controls import NUMBERS, ROW_NAMES, control, withheld_together
+from biasgrid.tables.controls import (
+    NUMBER_TYPES,
+    ROW_NAMES,
+    control_results,
+    withheld_together,
+)
 from biasgrid.tables.measures import SUMMARY, of_wholes
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, NO_CONTROLS, Controls
 from biasgrid.tables.summary import (
@@ -84,9 +89,9 @@ def summarise(
     wholes = withheld_together(wholes, places, controls)
     tests = counted_tests(measures, facts.counted, wholes)
     found = significant_tests(tests)
-    beside = measures.drop_nulls("control").select("model", "control").unique().rows()
+    corrected_for = measures.drop_nulls("control").select("model", "control").unique().rows()
     tables = [wholes, found.join(places, on=headline, how="semi")]
-    tables.append(control(wholes, found, controls, beside))
+    tables.append(control_results(wholes, found, controls, corrected_for))
     if sizes is not None:
         tables.append(sizes)
     tables.append(few_comparisons(tests, facts.units))
@@ -123,7 +128,7 @@ def names_of_models(
 
 
 def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFrame:
-    """Finds cells whose tests rest on too few comparisons.
+    """Returns a flagged row for each cell whose tests rest on too few comparisons.
 
     Args:
         tests: from `counted_tests`.
@@ -131,18 +136,19 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
 
     Returns:
         `model`, `dataset`, `measure` (`few_comparisons`), `options`, `value` (the median of `n`
-        over what was tested), `n` (how much that is), `left_out` and `flag`; nothing of cells that
-        rest on enough.
+        over the tests), `n` (the number of tests), `left_out` and `flag`; no rows of cells that
+        rest on enough, or whose dataset is not in `units`.
     """
-    limit = CONTROLS[FEW_COMPARISONS].limit
+    limit = CONTROLS[FEW_COMPARISONS].required_limit
     tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
     cells = tested.group_by(CELL, maintain_order=True).agg(pl.col("n").median(), pl.len())
     rows = []
     for model, dataset, median, count in cells.rows():
-        if limit and median < limit.value:
+        if median < limit.value:
             flag = limit.problem.format(value=median, flag=units[dataset], limit=limit.value)
             rows.append((model, dataset, FEW_COMPARISONS, "", median, count, 0, flag))
-    return pl.DataFrame(rows, schema={**ROW_NAMES, **NUMBERS, "flag": pl.String}, orient="row")
+    schema = {**ROW_NAMES, **NUMBER_TYPES, "flag": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
