@@ -8,7 +8,7 @@ import ast
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -109,6 +109,10 @@ TRANSLATED = re.compile(r"\b(?:stands|told|tells|is that of)\b", flags=re.IGNORE
 """Words that show that a sentence was not thought in English."""
 FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
 """Pages that are looked up, or are for developers."""
+REFERENCE = re.compile(r"\b[Ss]ee ((?:`[^`]+`(?:, | and | or )?)+)")
+QUOTED = re.compile(r"`([^`]+)`")
+FILE_ENDINGS = (".json", ".md", ".py", ".yaml")
+
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("SENTENCES", "TABLES", "FIRST_SCREEN"),
@@ -240,3 +244,51 @@ def test_sentences_are_those_of_prose() -> None:
         "Three.",
         "Four goes on.",
     ]
+
+
+def names_in(body: Sequence[ast.stmt], path: str) -> Iterator[str]:
+    """Yields the dotted names of what a module or class defines, members of classes included."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield f"{path}.{node.name}"
+            yield from names_in(node.body, f"{path}.{node.name}")
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for name in (part for target in targets for part in ast.walk(target)):
+                if isinstance(name, ast.Name):
+                    yield f"{path}.{name.id}"
+
+
+def package_names() -> set[str]:
+    """Returns all names in the package, in full and from any of their dots on."""
+    names = set()
+    for module, tree in trees().items():
+        path = f"biasgrid.{module}".removesuffix(".__init__")
+        for name in (path, *names_in(tree.body, path)):
+            parts = name.split(".")
+            names.update(".".join(parts[start:]) for start in range(len(parts)))
+    return names
+
+
+def referred_names(docstring: str, rooms: Collection[str]) -> Iterator[str]:
+    """Yields the names of code that a docstring refers to: behind "see", or with their room."""
+    text = " ".join(docstring.split())
+    for names in REFERENCE.findall(text):
+        yield from QUOTED.findall(names)
+    for name in QUOTED.findall(text):
+        room, dot, _ = name.partition(".")
+        if dot and room in rooms and name.replace(".", "").isidentifier():
+            yield name
+
+
+def test_names_that_docstrings_refer_to_exist() -> None:
+    known = package_names()
+    rooms = {module.partition(".")[0] for module in trees()}
+    unknown = []
+    for module, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                for name in referred_names(str(node.value.value), rooms):
+                    if name not in known and not name.endswith(FILE_ENDINGS):
+                        unknown.append(f"{module}, line {node.lineno}: {name}")
+    assert unknown == []

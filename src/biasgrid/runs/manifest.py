@@ -51,11 +51,11 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         config_file: its name.
 
     Returns:
-        The facts of `tables.provenance.provenance`, and `title`, `results` (the folder), `datasets`
-        (see `description_of_dataset`), `word_lists` (digests by dataset and variant), `models`
-        (records by name), `same_models` (names of one and the same model, in words), `cells` (see
-        `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all outputs, by their
-        paths below the folder of results).
+        The facts of `tables.provenance.table_provenance`, and `title`, `results` (the folder),
+        `datasets` (see `description_of_dataset`), `word_lists` (digests by dataset and variant),
+        `models` (records by name), `same_models` (names of one and the same model, in words),
+        `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all outputs,
+        by their paths below the folder of results).
 
     Raises:
         UserError: a file is damaged or empty.
@@ -225,7 +225,7 @@ def make_failed_manifest(
     """Describes the results of a failed run.
 
     Returns:
-        The facts of `tables.provenance.provenance`, and `title`, `config_file`; `cells` and
+        The facts of `tables.provenance.table_provenance`, and `title`, `config_file`; `cells` and
         `totals` as `biasgrid status` has them; `failures` (see `Failure`); `missing`, the outputs
         that the run has not made, or not made anew, and `files`, the SHA-256 of those that are
         there, by their paths below the folder of results.

@@ -274,7 +274,7 @@ def flag_lines(flags: Iterable[SummaryRow]) -> Text:
     """Returns the validity flags of cells in words.
 
     Args:
-        flags: rows of `tables.summary.flags_of`.
+        flags: rows of `tables.summary.flag_rows`.
     """
     lines = Text()
     for withholds, group in groupby(flags, key=lambda flag: flag["withholds"]):

@@ -25,7 +25,8 @@ class InferenceSettings:
         choices: what decides the answers beside model and precision, see `Choices` of the task's
             back end.
         section: the model's section of the config as it stands there, for what changes no answers.
-        able: what the model's back end has found out that the model can do, see `back_ends.Entry`.
+        able: what the model's back end has found out that the model can do, see
+            `registry.RegistryEntry`.
         cell: the folder in which a back end may keep what holds for the cell, whatever decides its
             answers by now.
         kept: the folder in which a back end may keep what holds for all shards of the cell, None

@@ -232,7 +232,7 @@ def predict_shard(
         files: where everything lies.
         shard: which shard, counted from 1.
         shards: how many there are.
-        path: where the back end is, see `back_ends.Entry`.
+        path: where the back end is, see `registry.RegistryEntry`.
         settings: how to predict.
         provenance: what the table shall carry besides what is added here.
         source: where the config has the model from, which its record must say; None where that is

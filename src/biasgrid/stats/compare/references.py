@@ -162,7 +162,7 @@ def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReference
         By the name of the file, without its ending.
 
     Raises:
-        InputError: see `read_stored`.
+        InputError: see `read_references`.
     """
     return {
         path.stem: read_references(path)

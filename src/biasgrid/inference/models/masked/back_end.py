@@ -82,7 +82,7 @@ class MaskChoices:
 
     Attributes:
         scoring: `exact`, or `unqover` for the top-10 cut and UnQover's matching of decoded tokens.
-        target_scoring: how words of several tokens are scored, see `hidden_pieces`; None refuses
+        target_scoring: how words of several tokens are scored, see `hidden_tokens`; None refuses
             them.
         ranks: whether ranks are asked for too, which take a pass over the vocabulary for each
             candidate.

@@ -78,7 +78,7 @@ def candidate_inserts(
 
     Args:
         ways: the pieces of each way.
-        scoring: see `hidden_pieces`.
+        scoring: see `hidden_tokens`.
         mask: the mask's token id.
 
     Raises:

@@ -34,7 +34,7 @@ class MaskHead:
         """Returns the logits at one place of each row.
 
         Args:
-            inputs: what the model is given, see `inputs_of`; each of shape (rows, length).
+            inputs: what the model is given, see `DeviceRows.inputs`; each of shape (rows, length).
             places: shape (rows,), on the model's device.
             plain: whether to let the head see every position, as a check.
 
