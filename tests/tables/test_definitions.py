@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +251,8 @@ def test_functions_in_modules_of_measures_say_what_they_are() -> None:
         for node in ast.parse(file.read_text()).body:
             if isinstance(node, ast.FunctionDef) and node.name in names:
                 assert ast.get_docstring(node), f"{file}: {node.name}"
+
+
+def test_a_measure_of_use_with_a_limit_alone_must_have_one() -> None:
+    with pytest.raises(ValueError, match="control: expected a limit"):
+        _ = replace(CONTROLS["control"], limit=None).required_limit
