@@ -128,8 +128,8 @@ def check_prompts(
         model: its name, for messages.
 
     Raises:
-        ModelError: see `DistinctPrompts.prompts`, `Options.asked`, `check_lengths` and
-            `unknown_token_error`.
+        ModelError: see `DistinctPrompts.prompts`, `OptionTokens.asked`,
+            `check_prompt_lengths` and `unknown_token_error`.
     """
     distinct = DistinctPrompts(options.prompter)
     for start in range(0, len(instances), PROMPTS_AT_ONCE):
