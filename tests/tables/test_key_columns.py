@@ -11,6 +11,9 @@ import polars as pl
 
 import biasgrid
 from biasgrid.tables.key_columns import (
+    ASSOCIATIONS,
+    GROUP_PAIR,
+    KEY_NAMED,
     KEYS,
     Key,
     claimed_keys,
@@ -64,9 +67,18 @@ def test_each_field_is_explained_in_the_documents() -> None:
 
 def test_keys_that_others_name_are_keys() -> None:
     for key in KEYS:
-        named = {key.groups, key.tested_with} - {None}
+        named = {key.group_of, key.tested_with} - {None}
         assert named <= {*MEASURE_KEYS}
         assert (key.tested_as is None) is (key.tested_with is None)
+
+
+def test_the_tested_pairs_are_those_of_the_keys() -> None:
+    """Another pair needs words in the report."""
+    pairs = {(key.name, key.tested_with): key.tested_as for key in KEYS if key.tested_as}
+    associations = dict.fromkeys(ASSOCIATIONS, "association")
+    assert pairs == associations | {GROUP_PAIR: "difference"}
+    (groups, singles) = ASSOCIATIONS
+    assert KEY_NAMED[groups.key].group_of == singles.key
 
 
 def test_rows_are_told_apart_by_their_keys() -> None:

@@ -1,13 +1,30 @@
 """The key columns of measures and all that follows from a number having one.
 
-A number is about its keys that are not null, and pooled over all others.
+A number is about its keys that are not null, and pooled over all others. A family that has a new
+kind of number takes the key that fits, if there is one:
+
+- *who*: `subject` for a single name or person, `subject_group` for a group of such names, `group`
+  for any other social group, `other` for the one that it is compared with, and `bias_type` for what
+  the groups have in common.
+- *what*: `attribute` or `attribute_group` for what is said about them or asked, such as an
+  activity, a task, or whether a question has an answer.
+- *how*: `template` for the wording in which it was asked.
+
+If none fits, add a `Key` to `KEYS` and choose its `aspect` first, because most follows from it:
+`who` if a fair model treats its values alike; `what` if its values are different things that are
+asked about the same people, each of interest in itself; `how` if its values are only ways to ask
+the same, such as the source of a sentence, and the number over all of them is the claim. Numbers
+with a *how* are shown with intervals, but their tests are never counted as findings. All other
+fields have defaults, for a key of parts whose numbers are not tested one by one. Tables, page and
+documents follow from `KEYS`. Only a pair of keys that is tested needs more: words in the report,
+see `TESTED_PAIRS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -37,8 +54,9 @@ class Key:
         is_crossed: whether one of its values, over all of `what`, shares the effects of clusters.
             Values of other keys are a single list.
         has_agreement: whether the agreement of two models on the order of its values is measured.
-        groups: the key whose values it groups; None for a key of single things. Tests of a key and
-            of its groups are not both counted: in a cell that has tested groups, only theirs are.
+        group_of: the key whose values it groups, such as `subject` for `subject_group`; None for
+            a key of single things. Tests of a key and of its groups are not both counted: in a cell
+            that has tested groups, only theirs are.
         tested_as: how numbers of it are tested one by one; None if they are not. An `association`
             is relative: numbers of one `tested_with` sum to 0, so a number below 0 repeats those
             above 0. A `difference` is between the groups in it and in `tested_with`; one key alone
@@ -62,7 +80,7 @@ class Key:
     is_corrected_together: bool = True
     is_crossed: bool = False
     has_agreement: bool = False
-    groups: str | None = None
+    group_of: str | None = None
     tested_as: TestedAs | None = None
     tested_with: str | None = None
     sentences: Sentences | None = None
@@ -86,7 +104,7 @@ KEYS = (
         "subject_group",
         "the group of subjects",
         "who",
-        groups="subject",
+        group_of="subject",
         tested_as="association",
         tested_with="attribute",
     ),
@@ -98,7 +116,7 @@ KEYS = (
         counted_as="attributes",
         on_page="text",
     ),
-    Key("attribute_group", "the group of attributes", "what", groups="attribute", on_page="text"),
+    Key("attribute_group", "the group of attributes", "what", group_of="attribute", on_page="text"),
     Key(
         "bias_type",
         "what the groups have in common, such as religion; ` & ` joins those of an intersection",
@@ -130,51 +148,60 @@ KEYS = (
 KEY_NAMED = {key.name: key for key in KEYS}
 
 
-def tested_pairs(tested_as: TestedAs) -> tuple[tuple[str, str], ...]:
-    """Returns the two keys of each sort of tested numbers, those of groups of a key first."""
-    pairs = []
-    for key in sorted(KEYS, key=lambda key: key.groups is None):
-        if key.tested_as == tested_as and key.tested_with is not None:
-            pairs.append((key.name, key.tested_with))
-    return tuple(pairs)
+class KeyPair(NamedTuple):
+    """The two keys of numbers that are tested one by one; `Key.tested_as` says how."""
+
+    key: str
+    other_key: str
 
 
-ASSOCIATIONS = tested_pairs("association")
-# Findings have words for these tested numbers alone, so another one must fail here.
-SUBJECT_GROUP_ASSOCIATION, SUBJECT_ASSOCIATION = ASSOCIATIONS
-(GROUP_PAIR,) = tested_pairs("difference")
+# Findings have words for these pairs alone; a test checks that they are those of `KEYS`.
+SUBJECT_ASSOCIATION = KeyPair("subject", "attribute")
+SUBJECT_GROUP_ASSOCIATION = KeyPair("subject_group", "attribute")
+GROUP_PAIR = KeyPair("group", "other")
 """Keys of differences of two groups."""
+ASSOCIATIONS = (SUBJECT_GROUP_ASSOCIATION, SUBJECT_ASSOCIATION)
+"""Keys of associations, those of groups of names first: they are what is claimed if a cell has
+both.
+"""
 TESTED_PAIRS = (*ASSOCIATIONS, GROUP_PAIR)
 
 
 def claimed_keys() -> list[str]:
-    """Returns the keys that a claim may have: of wholes, and of numbers that are tested one by one,
-    in the order of `KEYS`.
+    """Returns the keys that a claim may have, in the order of `KEYS`.
+
+    Claims are made of wholes and of numbers that are tested one by one.
     """
     tested = {name for pair in TESTED_PAIRS for name in pair}
     return [key.name for key in KEYS if not key.is_part or key.name in tested]
 
 
-def find_tested_pair(row: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Returns the two keys of a number that is tested one by one; None of any other number."""
-    for first, second in TESTED_PAIRS:
-        if row[first] and row[second]:
-            return first, second
+def find_tested_pair(row: Mapping[str, Any]) -> KeyPair | None:
+    """Returns the two keys of a number that is tested one by one; None for any other number.
+
+    Args:
+        row: all key columns; null and "" both mean that the number does not have a key.
+    """
+    for pair in TESTED_PAIRS:
+        if row[pair.key] and row[pair.other_key]:
+            return pair
     return None
 
 
 def group_keys(aspect: Aspect) -> list[str]:
-    """Returns the keys of an aspect whose values are groups of those of another key."""
-    return [key.name for key in KEYS if key.aspect == aspect and key.groups]
+    """Returns the keys of an aspect that group the values of another key, such as
+    `subject_group`.
+    """
+    return [key.name for key in KEYS if key.aspect == aspect and key.group_of]
 
 
 def all_known(*keys: str) -> pl.Expr:
-    """Whether each row has all of some keys."""
+    """Whether each row has all of some keys; it may have others."""
     return pl.all_horizontal(pl.col(key).is_not_null() for key in keys)
 
 
 def is_about(keys: Collection[str]) -> pl.Expr:
-    """Whether each row has some keys and no others."""
+    """Whether each row has exactly these keys; with no keys, whether it is about a whole cell."""
     conditions = []
     for key in KEYS:
         column = pl.col(key.name)
@@ -183,10 +210,10 @@ def is_about(keys: Collection[str]) -> pl.Expr:
 
 
 def is_about_whole() -> pl.Expr:
-    """Whether each row is about a whole cell or bias type."""
+    """Whether each row is about a whole: a cell or a bias type, see `Key.is_part`."""
     return pl.all_horizontal(pl.col(key.name).is_null() for key in KEYS if key.is_part)
 
 
 def is_pooled_over(aspect: Aspect) -> pl.Expr:
-    """Whether each row has no key of an aspect."""
+    """Whether each row is pooled over all keys of an aspect: it has none of them."""
     return pl.all_horizontal(pl.col(key.name).is_null() for key in KEYS if key.aspect == aspect)
