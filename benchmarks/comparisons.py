@@ -35,7 +35,7 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
 
     from biasgrid.stats.sums import TEMPLATES, Along, SignificanceTest, Sums, sums_table
     from biasgrid.tables.files import empty_table, write_table
-    from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
+    from biasgrid.tables.measures import DESIGN, MEASURES, cell_table
     from biasgrid.tables.provenance import digest, table_provenance
     from biasgrid.tables.sums import SUMS
 
@@ -91,7 +91,7 @@ def write_cells(folder: Path, dataset: str) -> list[str]:
             "statistics": {},
             "cell": cell,
         }
-        sums = table_of_cell(sums_table(parts), SUMS, model, dataset)
+        sums = cell_table(sums_table(parts), SUMS, model, dataset)
         write_table(sums, folder / f"sums/{dataset}/{model}.parquet", SUMS, made)
         for name, schema in (("measures", MEASURES), ("design", DESIGN)):
             write_table(

@@ -20,7 +20,7 @@ from biasgrid.tables.schema import answer_schema
 
 GROUPS_IN_LOOP = 50_000
 FAMILY = "biasgrid.families.underspecified"
-NAMES = list(DEFINITIONS.of("measures", "flags"))
+NAMES = list(DEFINITIONS.select("measures", "flags"))
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

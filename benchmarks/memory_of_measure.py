@@ -92,7 +92,7 @@ def measure(folder: Path) -> None:
 
     paths, names = (
         (folder / "instances.parquet", [folder / "predictions.parquet"]),
-        DEFINITIONS.of("measures", "flags"),
+        DEFINITIONS.select("measures", "flags"),
     )
     found = measure_cell(FAMILY, *paths, "span", OPTIONS, list(names), "random", "gender")
     for name, table, schema in (
@@ -114,7 +114,7 @@ def estimate(folder: Path) -> None:
     from biasgrid.tables.provenance import digest
     from biasgrid.tables.sums import SUMS
 
-    units = {name: measure.unit for name, measure in DEFINITIONS.of("measures").items()}
+    units = {name: measure.unit for name, measure in DEFINITIONS.select("measures").items()}
     sums, declared = read_table(folder / "sums.parquet", SUMS), MetricDefinitions([], {}, {})
     found = estimate_cell(FAMILY, sums, OPTIONS, declared, StatisticsSettings(units=units))
     cell = {"family": FAMILY, "options": OPTIONS}

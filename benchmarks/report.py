@@ -211,7 +211,7 @@ def simulated() -> tuple[Any, Any]:
     facts = {name: ModelFacts("QA", name, {}) for name in MODELS}
     measured = set(tables["measures"]["measure"])
     definitions = {
-        name: each for name, each in DEFINITIONS.of("measures").items() if name in measured
+        name: each for name, each in DEFINITIONS.select("measures").items() if name in measured
     }
     headlines = {
         name: each.headline for name, each in definitions.items() if each.headline is not None

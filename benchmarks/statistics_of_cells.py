@@ -85,7 +85,7 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
     family = "biasgrid.families.underspecified"
     stages = load(stage(family, "measures"))
     options: dict[str, Any] = {"measures": []}
-    units = {name: measure.unit for name, measure in DEFINITIONS.of("measures").items()}
+    units = {name: measure.unit for name, measure in DEFINITIONS.select("measures").items()}
     settings, made = StatisticsSettings(clusters=clusters, units=units), dict[str, Any]()
 
     def keep(name: str, work: Callable[[], Any]) -> Callable[[], None]:

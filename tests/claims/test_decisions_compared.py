@@ -20,7 +20,7 @@ from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.compare.names import claims_over_more
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
-from biasgrid.tables.claims.numbers import fair_values_of_signed
+from biasgrid.tables.claims.numbers import signed_fair_values
 
 QUESTIONS, PERSONS_SD = 8, 0.3
 REFERENCE = "biasgrid.families.decision"
@@ -45,7 +45,7 @@ def compared(slopes: Sequence[float], seed: int) -> ComparisonTables:
     random = np.random.default_rng(seed)
     cells = [cell_of(chr(ord("a") + place), slope, random) for place, slope in enumerate(slopes)]
     return compare_models(
-        "decisions", cells, StatisticsSettings(), fair=fair_values_of_signed(FAMILY.own_measures)
+        "decisions", cells, StatisticsSettings(), fair=signed_fair_values(FAMILY.own_measures)
     )
 
 
@@ -61,8 +61,8 @@ def test_models_are_ranked_by_the_size_of_the_slope_whatever_its_direction() -> 
 
 
 def test_sizes_have_no_direction() -> None:
-    assert fair_values_of_signed(FAMILY.own_measures) == {"decision_difference": 0, "age_slope": 0}
-    of_associations = fair_values_of_signed(UNDERSPECIFIED.own_measures)
+    assert signed_fair_values(FAMILY.own_measures) == {"decision_difference": 0, "age_slope": 0}
+    of_associations = signed_fair_values(UNDERSPECIFIED.own_measures)
     assert not of_associations.keys() & {
         "mu",
         "mu_corrected",
@@ -72,7 +72,7 @@ def test_sizes_have_no_direction() -> None:
         "share_mu",
     }
     assert of_associations["stereotype_agreement"] == 0
-    assert fair_values_of_signed(PAIRS.own_measures)["stereotype_share"] == 0.5
+    assert signed_fair_values(PAIRS.own_measures)["stereotype_share"] == 0.5
 
 
 @RUNS

@@ -263,7 +263,7 @@ def two_lists(reading: float, pronouns: bool = False) -> tuple[CellNumbers, Arra
     if pronouns:
         table = table.with_columns(pronoun_scores=pl.Series(scores.reshape(-1, 8)))
         scores = 0.0002 * np.exp(random.normal(0, 0.2, scores.shape))
-    settings = settings_of(DEFINITIONS.of("measures", "flags"), permutations=19)
+    settings = settings_of(DEFINITIONS.select("measures", "flags"), permutations=19)
     options = {"task": "question-answering", "scoring": "exact", "measures": []}
     return numbers_of(
         "underspecified", with_scores(table, scores.reshape(-1, 8)), options, settings

@@ -47,7 +47,7 @@ from biasgrid.stats.sums import (
     sums_table,
 )
 from biasgrid.tables.completeness import check_rows
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import cell_table
 from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
 from biasgrid.tables.sums import SUMS
 
@@ -217,7 +217,7 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
     parts = rates_of(
         "people", ["threshold=0.1"], Along(templates, columns), counted, np.array([True])
     )
-    sums = table_of_cell(
+    sums = cell_table(
         sums_table([part for part in parts if isinstance(part, Sums)]), SUMS, model, "cases"
     )
     settings = StatisticsSettings(clusters=range(len(failing)))
@@ -283,10 +283,10 @@ def measured(
     checks = module.validity(
         MeasuredCell(instances.lazy(), predictions.lazy(), observations, known, options)
     )
-    sums = table_of_cell(sums_table([*parts, check_rows(checks)]), SUMS, "model", "dataset")
+    sums = cell_table(sums_table([*parts, check_rows(checks)]), SUMS, "model", "dataset")
     declared = {**family.own_measures, **family.flags}
     return estimate_cell(
-        reference, sums, options, MetricDefinitions.of(declared), settings_of(declared)
+        reference, sums, options, MetricDefinitions.from_measures(declared), settings_of(declared)
     ).measures
 
 

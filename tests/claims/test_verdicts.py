@@ -16,7 +16,7 @@ from biasgrid.stats.verdicts.sizes import simultaneous
 from biasgrid.stats.verdicts.verdict import ASK_MORE, NO_EFFECT_FINDABLE, UNTESTED, verdicts
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table, validate_table
-from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
+from biasgrid.tables.measures import MEASURES, SUMMARY, cell_table
 from biasgrid.tables.metric import NO_CONTROLS, Controls
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND, VERDICTS
 
@@ -38,9 +38,7 @@ def tables(measures: list[Row], lines: list[Row] = []) -> tuple[pl.DataFrame, pl
         "left_out": 0,
         "value": 0.1,
     }
-    numbers = [
-        table_of_cell(pl.DataFrame([{**usual, **row}]), MEASURES, "m", "d") for row in measures
-    ]
+    numbers = [cell_table(pl.DataFrame([{**usual, **row}]), MEASURES, "m", "d") for row in measures]
     kept = {
         "options": "",
         "value": 0.1,
@@ -52,7 +50,7 @@ def tables(measures: list[Row], lines: list[Row] = []) -> tuple[pl.DataFrame, pl
         "headline": False,
     }
     told = [{"measure": "mu", "headline": True}, *lines]
-    rows = [table_of_cell(pl.DataFrame([{**kept, **row}]), SUMMARY, "m", "d") for row in told]
+    rows = [cell_table(pl.DataFrame([{**kept, **row}]), SUMMARY, "m", "d") for row in told]
     return pl.concat([empty_table(MEASURES), *numbers]), pl.concat([empty_table(SUMMARY), *rows])
 
 
@@ -267,7 +265,7 @@ def test_a_cell_with_many_kinds_of_tests_shows_bias_no_more_often() -> None:
         numbers = pl.DataFrame(
             [{**row, "options": "", "value": 0.1, "generalises_to": "clusters"} for row in rows]
         )
-        measures = table_of_cell(numbers.with_columns(n=1, left_out=0), MEASURES, "m", "d")
+        measures = cell_table(numbers.with_columns(n=1, left_out=0), MEASURES, "m", "d")
         found += verdicts(measures, tables([])[1], facts, NO_CONTROLS)["verdict"][0] == BIAS_FOUND
     assert found / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
 

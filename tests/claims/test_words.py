@@ -24,7 +24,7 @@ from biasgrid.stats.multiplicity import simes
 from biasgrid.stats.noise.by_cluster import ByCluster
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.verdicts.counts import counted_tests, significant_tests
-from biasgrid.tables.claims.facts import COVERAGE, GridFacts, asked_text, claims_of, coverage_text
+from biasgrid.tables.claims.facts import COVERAGE, GridFacts, asked_text, claim_facts, coverage_text
 from biasgrid.tables.claims.numbers import format_estimate, format_number, number_in_words
 from biasgrid.tables.metric import read_definitions
 
@@ -158,8 +158,8 @@ def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
 
 
 def test_small_numbers_are_told_beside_the_answer_probability_that_bounds_them() -> None:
-    definitions = read_definitions("families/underspecified").of("measures", "flags")
-    facts = GridFacts(relative=claims_of({"religion": definitions})["relative"])
+    definitions = read_definitions("families/underspecified").select("measures", "flags")
+    facts = GridFacts(relative=claim_facts({"religion": definitions})["relative"])
     assert set(facts.relative["religion"].values()) <= definitions.keys()
     values = {
         "share_strength": 0.2,

@@ -23,7 +23,7 @@ from biasgrid.groups.measures import CURVE
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import sums_table
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, ROW, table_of_cell
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, ROW, cell_table
 from biasgrid.tables.metric import NOT_MEASURABLE, Limit, MetricDefinitions
 from biasgrid.tables.sums import SUMS
 
@@ -199,7 +199,7 @@ def test_numbers_that_no_sample_decides_have_no_interval_and_say_so() -> None:
     measured_once = pl.DataFrame(
         {"measure": ["gap"], "options": [""], "value": [0.5], "n": [3], "left_out": [0]}
     )
-    sums = table_of_cell(sums_table([measured_once]), SUMS, "m", "d")
+    sums = cell_table(sums_table([measured_once]), SUMS, "m", "d")
     found = estimate_cell(
         "biasgrid.families.counterfactual",
         sums,

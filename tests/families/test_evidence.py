@@ -13,7 +13,7 @@ import pytest
 from biasgrid.families.cell import MeasuredCell
 from biasgrid.families.evidence import Sentences, UnitView, example_payloads
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import MEASURE_KEYS, table_of_cell
+from biasgrid.tables.measures import MEASURE_KEYS, cell_table
 
 TEXTS = ["He is calm.", "She is calm.", "He is kind.", "She is kind.", "He sings.", "She hums."]
 
@@ -71,7 +71,7 @@ def cell() -> MeasuredCell:
 
 
 def test_the_table_has_the_value_of_the_number_and_no_units_without_one(cell: MeasuredCell) -> None:
-    table = table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
+    table = cell_table(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
     assert table.select("unit", "role", "value", "rank", "text", "said").rows() == [
         (2, "strongest", 0.4, 0, "He sings.", "yes"),
         (2, "strongest", 0.4, 0, "She hums.", "no"),
@@ -90,7 +90,7 @@ def test_a_number_is_explained_by_all_units_with_what_their_partners_lack(
 
 
 def test_the_page_shows_the_columns_of_the_view_and_marks_what_differs(cell: MeasuredCell) -> None:
-    table = table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
+    table = cell_table(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
     (example,) = example_payloads(table, SENTENCES.explained, SENTENCES.view)
     assert (example["about"], example["explain"]) == (["cooks"], [("group", "cooks")])
     assert example["units"][1] == {

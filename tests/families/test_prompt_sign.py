@@ -55,7 +55,7 @@ def test_one_format_has_no_such_number() -> None:
 def test_noise_is_not_taken_for_formats(of_format: float, least: float, most: float) -> None:
     random, limit = (
         np.random.default_rng(3),
-        read_definitions("families/underspecified").of("flags")["prompt_sign"].limit,
+        read_definitions("families/underspecified").select("flags")["prompt_sign"].limit,
     )
     assert limit is not None
     flagged = []

@@ -28,7 +28,7 @@ from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.comparison import COMPARISON_TABLES as TABLES_OF_COMPARISON
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table, validate_table, write_table
-from biasgrid.tables.measures import DESIGN, MEASURES, table_of_cell
+from biasgrid.tables.measures import DESIGN, MEASURES, cell_table
 from biasgrid.tables.metric import OPTION_NAMES
 from biasgrid.tables.provenance import digest, table_provenance
 from biasgrid.tables.schema import answer_schema
@@ -143,7 +143,7 @@ def sums_of(values: Array, subjects: list[str] | None = None) -> pl.DataFrame:
         Sums(of_pairs.keys, of_pairs.along, compares_models=False).named("eta"),
         Sums(pl.DataFrame({"n": [1]}), whole, compares_models=False).named("delta"),
     ]
-    return table_of_cell(sums_table(parts), SUMS, "some", "world")
+    return cell_table(sums_table(parts), SUMS, "some", "world")
 
 
 def means(names: Mapping[str, Any], values: Array) -> Sums:

@@ -276,7 +276,7 @@ class Pipeline:
     @property
     def finding(self) -> Finding:
         """What is said of the model."""
-        facts = GridFacts.of_summary(read_provenance(self.layout.summary("parquet")))
+        facts = GridFacts.from_provenance(read_provenance(self.layout.summary("parquet")))
         (found,) = findings(self.verdicts, self.summary, facts)
         return found
 

@@ -250,7 +250,7 @@ class CellStages:
     def measured(self) -> Iterator[tuple[str, Part]]:
         """Yields the tables of the stages `measure` and `statistics`, and what pages have."""
         yield "answered", json_part(answer_counts(self.paths))
-        declared = MetricDefinitions.of(self.grid.measures_of(self.dataset))
+        declared = MetricDefinitions.from_measures(self.grid.measures_of(self.dataset))
         clusters = clusters_of_variant(
             self.grid, self.lists_of_variants, self.dataset, self.variant
         )

@@ -21,7 +21,7 @@ from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.registry import BACK_ENDS
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.instances import instances_schema as schema_of_instances
-from biasgrid.tables.provenance import largest_audit
+from biasgrid.tables.provenance import pooled_audit
 from biasgrid.tables.schema import answer_schema
 
 
@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def audit(self) -> dict[str, float]:
-        return largest_audit(read_provenance(self.out)["audits"].values()) or {}
+        return pooled_audit(read_provenance(self.out)["audits"].values()) or {}
 
     @property
     def timing(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from biasgrid.families.cell import measured_values, parts_of
 from biasgrid.families.estimates import numbers_of_parts
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import read_cell_sums, sums_table, values_table
-from biasgrid.tables.measures import CELL, DESIGN, MEASURES, table_of_cell
+from biasgrid.tables.measures import CELL, DESIGN, MEASURES, cell_table
 from biasgrid.tables.metric import Measure
 from biasgrid.tables.sums import SUMS
 
@@ -42,7 +42,7 @@ def sums_of_cell(
     """The table of sums of a cell."""
     measure = load(stage(reference(family), "measures")).measure
     parts = parts_of(measure, observations, options, settings or StatisticsSettings())
-    return table_of_cell(sums_table(parts), SUMS, "model", "dataset")
+    return cell_table(sums_table(parts), SUMS, "model", "dataset")
 
 
 def numbers_of(
@@ -64,7 +64,7 @@ def numbers_of(
         estimates=found.estimates.select(*columns, "is_claim").with_columns(
             pl.col(pl.Float64).fill_nan(None)
         ),
-        design=table_of_cell(found.design, DESIGN, "model", "dataset"),
+        design=cell_table(found.design, DESIGN, "model", "dataset"),
     )
 
 
@@ -90,7 +90,7 @@ def settings_of(definitions: Mapping[str, Measure], **chosen: Any) -> Statistics
 def as_measures(values: pl.DataFrame) -> pl.DataFrame:
     """Values in the columns of `MEASURES`."""
     own = [name for name in MEASURES.columns if name in values.columns and name not in CELL]
-    return table_of_cell(values.select(own), MEASURES, "model", "dataset")
+    return cell_table(values.select(own), MEASURES, "model", "dataset")
 
 
 def reference(family: str) -> str:

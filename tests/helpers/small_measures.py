@@ -15,7 +15,7 @@ from biasgrid.groups.scores import ScoredRecords
 from biasgrid.stats.sums import values_table
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES, ROW
-from biasgrid.tables.metric import OPTION_NAMES, Measure, options_of
+from biasgrid.tables.metric import OPTION_NAMES, Measure, parse_options
 
 SIZES = (
     "group_strength",
@@ -61,7 +61,7 @@ def measures_of(rows: Sequence[Mapping[str, Any]], **shared: Any) -> pl.DataFram
 
 def with_options(measures: pl.DataFrame) -> pl.DataFrame:
     """Measures with a column for each option, null where it was not chosen."""
-    chosen = [dict.fromkeys(OPTION_NAMES) | options_of(text) for text in measures["options"]]
+    chosen = [dict.fromkeys(OPTION_NAMES) | parse_options(text) for text in measures["options"]]
     columns = pl.DataFrame(chosen, schema=dict.fromkeys(OPTION_NAMES, pl.String))
     # The table has a column of its own for the control that a test was made with.
     return measures.drop(OPTION_NAMES, strict=False).hstack(columns)

@@ -22,7 +22,7 @@ from biasgrid.families.sampling import Sample
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table
 
 
 def golden(name: str) -> Any:
@@ -137,7 +137,7 @@ def measured(files: ProbeFiles, responses: Sequence[str], mode: str | None = Non
     """The measures of a cell."""
     instances, predictions = cell_of(files, responses)
     options = {"probe": str(files.probe), "mode": mode}
-    return table_of_cell(
+    return cell_table(
         estimated(observe(instances, predictions, options), options), MEASURES, "model", "dataset"
     )
 

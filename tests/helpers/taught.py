@@ -69,7 +69,10 @@ def numbers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     options = {"scoring": "exact", "measures": []}
     observations = observe(instances, predictions, options)
     rows = estimates_of(
-        "underspecified", observations, options, settings_of(DEFINITIONS.of("measures", "flags"))
+        "underspecified",
+        observations,
+        options,
+        settings_of(DEFINITIONS.select("measures", "flags")),
     )
     return rows.filter("is_claim")
 

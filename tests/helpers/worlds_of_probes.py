@@ -24,7 +24,7 @@ from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import DIFFERENCE, SignificanceTest
 from biasgrid.tables.completeness import check_rows, withhold_invalid
-from biasgrid.tables.measures import MEASURES, of_wholes, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table, rows_about_wholes
 from biasgrid.tables.metric import MetricDefinitions
 from biasgrid.tables.summary import with_marks
 
@@ -85,10 +85,10 @@ def measured_cell(files: ProbeFiles, says: Sequence[str]) -> pl.DataFrame:
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, rows, options)
     whole = pl.concat([rows, check_rows(validity(cell))], how="diagonal_relaxed")
     declared = measures_of_probe(read_probe_of_cell(options))
-    table = table_of_cell(whole, MEASURES, "model", "dataset")
+    table = cell_table(whole, MEASURES, "model", "dataset")
     marks = {name: measure.marks for name, measure in declared.items() if measure.marks}
-    flagged = withhold_invalid(table, MetricDefinitions.of(declared))
-    return with_marks(of_wholes(flagged), {"dataset": marks}, PLANNED)
+    flagged = withhold_invalid(table, MetricDefinitions.from_measures(declared))
+    return with_marks(rows_about_wholes(flagged), {"dataset": marks}, PLANNED)
 
 
 def hired(

@@ -139,7 +139,7 @@ def test_the_interval_of_a_share_excludes_one_half_exactly_where_its_test_finds_
     ).row(0, named=True)
     for name in ("value", "low", "high", "p"):
         assert shown[name] == whole[name]
-    facts = GridFacts.of_summary(read_provenance(cell.layout.summary("parquet")))
+    facts = GridFacts.from_provenance(read_provenance(cell.layout.summary("parquet")))
     assert {*facts.counted["dataset"]} & FAMILY.own_measures.keys() == {HEADLINES[layout]}
     sums = (
         pl.read_parquet(cell.files["sums"])

@@ -11,7 +11,7 @@ from biasgrid.families.outcomes import OUTCOME_DIFFERENCES
 from biasgrid.report.findings import NO_CONTROL, findings
 from biasgrid.tables.claims.facts import COVERAGE, NO_FACTS, GridFacts
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import SUMMARY, table_of_cell
+from biasgrid.tables.measures import SUMMARY, cell_table
 from biasgrid.tables.metric import OUTCOME_MEASURES
 from biasgrid.tables.verdicts import BIAS_FOUND, NOT_MEASURED, NOTHING_FOUND, VERDICTS
 
@@ -54,7 +54,7 @@ def lines(*rows: dict[str, Any]) -> pl.DataFrame:
         "kind": "QA",
         "label": "tiny",
     }
-    made = [table_of_cell(pl.DataFrame([usual | row]), SUMMARY, "tiny", "names") for row in rows]
+    made = [cell_table(pl.DataFrame([usual | row]), SUMMARY, "tiny", "names") for row in rows]
     return pl.concat([empty_table(SUMMARY), *made])
 
 

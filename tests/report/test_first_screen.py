@@ -36,8 +36,8 @@ ABOUT: dict[str, Any] = {
     "family": "underspecified",
     "reference": "biasgrid.families.underspecified",
 }
-MEASURES = {**DEFINITIONS.of("measures"), **CONTROLS}
-FLAGGED = {**MEASURES, **DEFINITIONS.of("flags")}
+MEASURES = {**DEFINITIONS.select("measures"), **CONTROLS}
+FLAGGED = {**MEASURES, **DEFINITIONS.select("flags")}
 DATASETS = [
     ReportDataset("jobs", "Jobs", (), MEASURES, {"qa": 40}, **ABOUT),
     ReportDataset("placebo", "Placebo", (), MEASURES, {"qa": 40}, **ABOUT),

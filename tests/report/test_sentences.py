@@ -18,16 +18,14 @@ from biasgrid.families.probe.show import SENTENCES as ITEMS
 from biasgrid.families.statement.observe import observe as observe_statements
 from biasgrid.families.statement.show import SENTENCES as STATEMENTS
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import cell_table
 
 pytestmark = pytest.mark.family("sentences are of three families")
 
 
 def carried(sentences: Sentences, units: pl.DataFrame) -> list[dict[str, Any]]:
     return list(
-        example_payloads(
-            table_of_cell(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view
-        )
+        example_payloads(cell_table(units, EVIDENCE, "m", "d"), sentences.explained, sentences.view)
     )
 
 

@@ -80,7 +80,7 @@ def test_a_flag_may_withhold_some_measures_and_all_that_withhold_one_are_named()
 
 def test_the_flags_of_a_model_that_answers_at_random_withhold_nothing() -> None:
     rows = [{"measure": "mu", "value": 0.5}, {"measure": "unread", "value": 0.5}]
-    judged = withhold_invalid(measures_of(rows, model="one"), DECLARED.of_control())
+    judged = withhold_invalid(measures_of(rows, model="one"), DECLARED.for_control())
     assert judged.select("value", "flag").rows() == [
         (0.5, None),
         (0.5, "50% of the texts are not read"),

@@ -29,9 +29,9 @@ from biasgrid.tables.metric import (
     Limit,
     Measure,
     check_definitions,
+    definition_sections,
     read_definitions,
     read_mapping,
-    sections_of,
 )
 
 FILES = sorted(PACKAGE.rglob(DEFINITIONS_FILE))
@@ -79,7 +79,7 @@ def test_flags_and_they_alone_have_limits(folder: str) -> None:
 def test_no_measure_is_defined_twice() -> None:
     defined = defaultdict(list)
     for folder in FOLDERS:
-        for section, entries in sections_of(
+        for section, entries in definition_sections(
             read_mapping(PACKAGE / folder / DEFINITIONS_FILE)
         ).items():
             for name, entry in entries.items():
@@ -92,7 +92,7 @@ def test_no_measure_is_defined_twice() -> None:
 
 @pytest.mark.family("families use what is shared, each a part of it")
 def test_every_shared_definition_is_used() -> None:
-    shared = sections_of(read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
+    shared = definition_sections(read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE))
     used = {
         name
         for folder in OTHERS
@@ -112,7 +112,7 @@ def test_the_head_of_the_shared_file_explains_every_field() -> None:
 
 
 def test_words_that_name_a_constant_have_its_value() -> None:
-    improbable = read_definitions(SHARED).of("flags")["improbable"]
+    improbable = read_definitions(SHARED).select("flags")["improbable"]
     assert f" {LEAST_PROBABILITY:g} " in improbable.meaning
     about = read_definitions("groups").about
     assert f"In the mode {EACH_CASE} " in about
@@ -227,7 +227,7 @@ def test_what_is_no_section_or_entry_is_named(content: dict[str, Any], fault: st
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_search_for_the_name_of_a_measure_finds_how_it_is_made(folder: str) -> None:
-    sections = sections_of(read_mapping(PACKAGE / folder / DEFINITIONS_FILE))
+    sections = definition_sections(read_mapping(PACKAGE / folder / DEFINITIONS_FILE))
     names = {
         name
         for section, entries in sections.items()

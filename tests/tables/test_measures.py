@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from biasgrid.tables.files import TableError, validate_table
-from biasgrid.tables.measures import MEASURES, table_of_cell
-from biasgrid.tables.metric import options_of, options_text
+from biasgrid.tables.measures import MEASURES, cell_table
+from biasgrid.tables.metric import options_text, parse_options
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from biasgrid.tables.metric import options_of, options_text
 )
 def test_options_are_read_as_they_were_written(options: dict[str, Any], text: str) -> None:
     assert options_text(**options) == text
-    assert options_of(text) == {name: str(value) for name, value in options.items()}
+    assert parse_options(text) == {name: str(value) for name, value in options.items()}
 
 
 def test_what_was_not_chosen_is_not_written() -> None:
@@ -46,7 +46,7 @@ def test_what_has_no_value_is_null() -> None:
             "left_out": 3,
         }
     )
-    table = table_of_cell(rows, MEASURES, "model", "dataset")
+    table = cell_table(rows, MEASURES, "model", "dataset")
     validate_table(table, MEASURES, "measures")
     assert table["value"].to_list() == [None, 0.5]
     with pytest.raises(TableError, match="no NaN"):

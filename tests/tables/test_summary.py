@@ -8,7 +8,7 @@ from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.marks import Mark
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import MEASURES, SUMMARY, table_of_cell
+from biasgrid.tables.measures import MEASURES, SUMMARY, cell_table
 from biasgrid.tables.summary import ModelFacts, flag_rows, for_spreadsheets, headline_lines
 
 SCORING = {"gender": "exact", "religion": "exact"}
@@ -36,7 +36,7 @@ HEADLINES = {
 
 def cell_of(rows: list[dict[str, Any]], model: str, dataset: str) -> pl.DataFrame:
     standard = {"options": "", "left_out": 0}
-    return table_of_cell(pl.DataFrame([standard | row for row in rows]), MEASURES, model, dataset)
+    return cell_table(pl.DataFrame([standard | row for row in rows]), MEASURES, model, dataset)
 
 
 def measures_of(model: str, dataset: str, factor: float = 1) -> pl.DataFrame:

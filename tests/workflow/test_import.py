@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from biasgrid.base.addresses import address_digest
 from biasgrid.cli.app import app
 from biasgrid.tables.files import read_provenance, read_table, read_tables
-from biasgrid.tables.measures import MEASURES, SUMMARY, of_wholes
+from biasgrid.tables.measures import MEASURES, SUMMARY, rows_about_wholes
 
 DATASETS = ["gender", "religion"]
 COPIES = {"masked": "masked-copy", "answering": "answering-copy"}
@@ -160,7 +160,7 @@ def test_unqovers_own_dumps_are_measured_without_word_lists(
     # Of numbers whose noise is not known the summary shows none.
     tables = read_tables(sorted(project.folder.glob("results/measures/*/*.parquet")), MEASURES)
     wholes = (
-        of_wholes(tables)
+        rows_about_wholes(tables)
         .filter(pl.col("measure").is_in(["mu", "eta"]))
         .select("model", "measure", "value")
     )

@@ -27,13 +27,13 @@ from biasgrid.tables.provenance import (
     check_compared,
     check_made_from,
     check_made_with,
-    provenance_of_cells,
+    cell_provenances,
 )
 from biasgrid.tables.verdicts import VERDICTS
 
 inputs = snakemake.input
 check_made_with(inputs.measures, inputs.evidence + inputs.parts)
-provenance_by_cell = provenance_of_cells(inputs.measures)
+provenance_by_cell = cell_provenances(inputs.measures)
 check_made_from(inputs.summary, "measures", provenance_by_cell, "the folder of measures")
 check_compared(inputs.measures, inputs.comparisons + inputs.ranks)
 run_settings: "ReportParams" = snakemake.params.run_settings
@@ -43,7 +43,7 @@ run = gather_run(
     instances=[Path(path) for path in inputs.instances],
     measures=[Path(path) for path in inputs.measures],
     same_models=same_models(provenance_by_cell),
-    facts=GridFacts.of_summary(read_provenance(inputs.summary)),
+    facts=GridFacts.from_provenance(read_provenance(inputs.summary)),
     settings=without_secrets(snakemake.config),
     **run_settings,
 )

@@ -14,7 +14,7 @@ start_job(snakemake.log[0], STATISTICS_MODULES)
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.tables.claims.facts import COVERAGE, SIZES, WITHHELD
+from biasgrid.tables.claims.facts import COVERAGE, SIZES_FACT, WITHHELD
 from biasgrid.tables.files import read_provenance, read_table, write_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES
 from biasgrid.tables.provenance import digest, table_provenance
@@ -30,7 +30,7 @@ settings = StatisticsSettings(
     units=cell["units"],
     ranges=cell["ranges"],
     **cell["settings"],
-    controls={name: control[SIZES] for name, control in provenance_of_controls.items()},
+    controls={name: control[SIZES_FACT] for name, control in provenance_of_controls.items()},
 )
 estimates = estimate_cell(
     family=cell["family"],
@@ -56,7 +56,7 @@ facts = table_provenance(
     cell=provenance_of_sums["cell"],
     **optional_facts,
     controls={name: digest(control) for name, control in provenance_of_controls.items()},
-    **{SIZES: estimates.sizes, WITHHELD: estimates.is_withheld},
+    **{SIZES_FACT: estimates.sizes, WITHHELD: estimates.is_withheld},
 )
 for warning in redundant_templates(estimates.design):
     print(f"warning: {warning}")

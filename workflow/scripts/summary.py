@@ -21,14 +21,14 @@ from biasgrid.tables.claims.facts import CLAIMS, GridFacts
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import read_tables, write_table
 from biasgrid.tables.measures import INTERVALS, MEASURES, SUMMARY
-from biasgrid.tables.provenance import provenance_of_cells, table_provenance
+from biasgrid.tables.provenance import cell_provenances, table_provenance
 from biasgrid.tables.summary import ModelFacts, for_spreadsheets, headline_lines, with_scoring
 from biasgrid.tables.verdicts import VERDICTS
 
 params = snakemake.params
 measures = read_tables(snakemake.input.measures, MEASURES)
 models = {name: ModelFacts(**section) for name, section in params.models.items()}
-provenance_by_cell = provenance_of_cells(snakemake.input.measures)
+provenance_by_cell = cell_provenances(snakemake.input.measures)
 level = params.statistics["level"]
 silenced = params.claims.get("silenced", {})
 summary, verdicts = summarise(

@@ -355,7 +355,7 @@ def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
     _, fair = headlines.get(row["measure"], ("", None))
     if fair is None or is_size(row["measure"]):
         return None
-    least, most = facts.range_of(row)
+    least, most = facts.measure_limits(row)
     return fair if least < fair < most else None
 
 
@@ -366,7 +366,7 @@ def value_text(row: Mapping[str, Any], facts: GridFacts) -> str:
         return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
     if row["measure"] == CONTROL:
         return f"{row['value']:.0f} of {row['n']:,} tested"
-    written = format_estimate(row, facts.range_of(row))
+    written = format_estimate(row, facts.measure_limits(row))
     text = written.value
     if written.interval:
         text = f"{text} ({written.interval})"

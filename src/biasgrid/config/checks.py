@@ -81,7 +81,7 @@ def known_flags(config: Config) -> set[str]:
     """Returns the names of the validity flags of all families, with or without a dataset."""
     flags: set[str] = set()
     for dataset in config.datasets:
-        flags.update(MetricDefinitions.of(config.measures_of(dataset)).limits)
+        flags.update(MetricDefinitions.from_measures(config.measures_of(dataset)).limits)
     for family in config.registry.families:
         flags.update(config.registry.family(family).flags)
     return flags

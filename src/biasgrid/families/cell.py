@@ -19,7 +19,7 @@ from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import CellParts, CellTables, check_rows, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
 from biasgrid.tables.files import read_provenance
-from biasgrid.tables.measures import ROW, table_of_cell
+from biasgrid.tables.measures import ROW, cell_table
 from biasgrid.tables.sums import SUMS
 
 Found = TypeVar("Found")
@@ -209,9 +209,9 @@ def measure_cell(
     parts = pl.DataFrame() if evidence.parts is None else evidence.parts
     try:
         return CellResults(
-            table_of_cell(sums_table([*measured, *checks]), SUMS, model, dataset),
-            table_of_cell(evidence.units, EVIDENCE, model, dataset),
-            table_of_cell(parts, EVIDENCE_PARTS, model, dataset),
+            cell_table(sums_table([*measured, *checks]), SUMS, model, dataset),
+            cell_table(evidence.units, EVIDENCE, model, dataset),
+            cell_table(parts, EVIDENCE_PARTS, model, dataset),
         )
     except pl.exceptions.PolarsError as error:
         reason = str(error).strip().splitlines()[0]

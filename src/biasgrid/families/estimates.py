@@ -22,7 +22,7 @@ from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_tests_of_sizes
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid, withholds_all
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, table_of_cell
+from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, cell_table
 from biasgrid.tables.metric import NOT_MEASURABLE, MetricDefinitions
 
 CLUSTERS = "clusters"
@@ -80,15 +80,15 @@ def estimate_cell(
     rows = rows.with_columns(pl.col(pl.Float64).fill_nan(None))
     is_claim = pl.col("is_claim").fill_null(value=True)
     claims = with_reasons(rows.filter(is_claim))
-    claims = table_of_cell(in_order(claims, MEASURES), MEASURES, model, dataset)
+    claims = cell_table(in_order(claims, MEASURES), MEASURES, model, dataset)
     measures = withhold_invalid(claims, declared)
     intervals = in_order(rows.filter(~is_claim), INTERVALS)
-    intervals = table_of_cell(intervals, INTERVALS, model, dataset)
+    intervals = cell_table(intervals, INTERVALS, model, dataset)
     is_withheld = measures["flag"].str.starts_with(NOT_MEASURABLE).any()
     return EstimatedCell(
         measures,
         withhold_intervals(intervals, measures),
-        table_of_cell(numbers.design, DESIGN, model, dataset),
+        cell_table(numbers.design, DESIGN, model, dataset),
         [] if is_withheld else control_sizes(numbers.estimates),
         withholds_all(measures, declared),
     )

@@ -31,7 +31,7 @@ from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, mean
 from biasgrid.tables.key_columns import KEYS
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import rows_about_wholes
 from biasgrid.tables.metric import REFUSALS_DIFFER
 
 NOT_READ = "undetected"
@@ -138,7 +138,7 @@ def with_outcomes(
             largest.append(difference)
     if not largest:
         return estimates
-    bias_types = {*of_wholes(estimates)["bias_type"]}
+    bias_types = {*rows_about_wholes(estimates)["bias_type"]}
     rows = []
     for difference in largest:
         if difference.happened:

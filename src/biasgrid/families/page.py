@@ -20,7 +20,7 @@ from biasgrid.families.formulas import EVERY_ROW
 from biasgrid.groups.main_scores import SCORE_NAMES, score_text
 from biasgrid.groups.records import ALL_CASES, EACH_CASE
 from biasgrid.tables.measures import MEASURE_PART_KEYS
-from biasgrid.tables.metric import OUTCOME_MEASURES, options_of, options_text
+from biasgrid.tables.metric import OUTCOME_MEASURES, options_text, parse_options
 
 
 @dataclass(frozen=True)
@@ -470,7 +470,7 @@ def tables_of_bias_type(measures: pl.DataFrame, name: str, score: str) -> list[d
 def main_score_options(measures: pl.DataFrame) -> str | None:
     """Returns the first of `SCORE_NAMES` that a cell has; None without any."""
     texts = measures.filter(measure="score")["options"].unique().to_list()
-    scores = {options_of(text).get("score") for text in texts}
+    scores = {parse_options(text).get("score") for text in texts}
     return next((score for score in SCORE_NAMES if score in scores), None)
 
 

@@ -50,7 +50,7 @@ def measures_of_groups(
         "distance_corrected": distance_headline,
         "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
     }
-    measures = read_definitions("groups").of("measures")
+    measures = read_definitions("groups").select("measures")
     if fixed_class is None:
         del measures["right_class_difference"]
     else:

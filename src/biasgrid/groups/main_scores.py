@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from biasgrid.groups.records import EACH_CASE, Sort
-from biasgrid.tables.metric import options_of, options_text
+from biasgrid.tables.metric import options_text, parse_options
 
 MAIN_SCORES: dict[Sort, str] = {
     "classes": "mean_class_probability",
@@ -30,7 +30,7 @@ def score_text(measure: str, measure_options: str) -> str:
         measure: their measure, which is named where they have no score.
         measure_options: those of the measure.
     """
-    chosen = options_of(measure_options)
+    chosen = parse_options(measure_options)
     if "argument" in chosen:
         return f"probability of {chosen['argument']}"
     name = chosen.get("score", measure)

@@ -10,7 +10,7 @@ from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.records import EACH_CASE
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
-from biasgrid.tables.metric import options_of, options_text
+from biasgrid.tables.metric import options_text, parse_options
 
 
 def main_score_of_measures(measures: pl.DataFrame) -> str:
@@ -23,7 +23,7 @@ def main_score_of_measures(measures: pl.DataFrame) -> str:
         ValueError: the dataset has no such score.
     """
     options = values_in_order(measures.filter(measure="score"), "options")
-    present = [options_of(text)["score"] for text in options]
+    present = [parse_options(text)["score"] for text in options]
     main_scores = [score for score in SCORE_NAMES if score in present]
     if len(main_scores) != 1:
         dataset, expected = ", ".join(values_in_order(measures, "dataset")), ", ".join(SCORE_NAMES)

@@ -31,7 +31,7 @@ from biasgrid.stats.sums import (
     Sums,
     sum_units,
 )
-from biasgrid.tables.metric import options_of, options_text
+from biasgrid.tables.metric import options_text, parse_options
 
 TERM_SCORES = "term_scores"
 """What the inputs of the permutation test are called in the table of sums."""
@@ -473,7 +473,7 @@ def rows_of_permutation(
         "n": len(scores.template),
         "clusters": len(clusters),
     }
-    score = options_of(part.keys["options"][0])["score"]
+    score = parse_options(part.keys["options"][0])["score"]
     return [shared | row for row in permutation_rows(score, permutation, threshold)]
 
 

@@ -178,7 +178,7 @@ def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         count = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": count, "interval": f"of {row['n']:,} tested{untestable}"}
-    written = format_estimate(row, facts.range_of(row))
+    written = format_estimate(row, facts.measure_limits(row))
     number = DASH if row["value"] is None else with_minus(written.value)
     interval = with_minus(written.interval)
     if not interval and row["null_mean"] is not None:

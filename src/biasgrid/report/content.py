@@ -13,7 +13,7 @@ from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, re
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, measure_range, with_minus
 from biasgrid.tables.key_columns import KEYS
-from biasgrid.tables.metric import Measure, options_of
+from biasgrid.tables.metric import Measure, parse_options
 from biasgrid.tables.summary import flag_rows
 
 ContentRow = dict[str, Any]
@@ -94,12 +94,12 @@ def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Colu
     of_headlines = [(column.measure, column.options) for column in headlines(declared)]
     headline_options: dict[str, str] = {}
     for _, options in of_headlines:
-        headline_options |= options_of(options)
+        headline_options |= parse_options(options)
     columns = []
     for name, options in rows.select("measure", "options").unique(maintain_order=True).rows():
         if (name, options) in of_headlines:
             continue
-        further_options = options_of(options)
+        further_options = parse_options(options)
         shared_options = {}
         for option in ABOUT_THE_SAME:
             if option in further_options:

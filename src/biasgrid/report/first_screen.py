@@ -20,7 +20,7 @@ from biasgrid.report.findings import (
 from biasgrid.report.overview import Box, Column, OverviewTable, overview_tables
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROWS, GridFacts
+from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROW_COUNT, GridFacts
 from biasgrid.tables.claims.numbers import format_number, format_p
 from biasgrid.tables.key_columns import GROUP_PAIR, SUBJECT_ASSOCIATION, find_tested_pair
 from biasgrid.tables.metric import CONTROL
@@ -256,11 +256,11 @@ def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame)
     coverage = run.facts.cells.get(f"{dataset}/{model}", {}).get(COVERAGE, {})
     parts = []
     for name, (asked, available) in coverage.items():
-        if name != ROWS:
+        if name != ROW_COUNT:
             parts.append(f"{asked:,} of {available:,} {name}")
     probability = lines.filter(measure=ANSWER_PROBABILITY).drop_nulls("value")["value"]
     parts += [f"answer probability {format_number(value)}" for value in probability.head(1)]
-    rows, all_rows = coverage.get(ROWS, (0, 0))
+    rows, all_rows = coverage.get(ROW_COUNT, (0, 0))
     if not all_rows:
         # Without a recorded coverage, only the number of units is known.
         number, what = f"{max(lines['n'].to_list(), default=0):,}", "units measured"

@@ -19,11 +19,11 @@ from biasgrid.stats.verdicts.verdict import with_more_first
 from biasgrid.tables.claims.marks import LETTERS, Mark
 from biasgrid.tables.claims.numbers import (
     TOO_LITTLE,
+    display_range,
     format_p,
     is_size,
     measure_range,
     shared_decimals,
-    shown_range,
     with_minus,
 )
 from biasgrid.tables.key_columns import (
@@ -552,7 +552,7 @@ class DatasetCells:
             row: its row of the summary, with a value.
         """
         measure = self.dataset.measures[row["measure"]]
-        least, most = shown_range(row["measure"], measure_range(measure))
+        least, most = display_range(row["measure"], measure_range(measure))
         value = clip_number(row["value"], least, most)
         low = clip_number(row["low"], least, most)
         high = clip_number(row["high"], least, most)

@@ -22,9 +22,9 @@ from biasgrid.families.page import (
 )
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
-from biasgrid.tables.claims.numbers import measure_range, shown_range
+from biasgrid.tables.claims.numbers import display_range, measure_range
 from biasgrid.tables.key_columns import KEYS
-from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, of_wholes
+from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, rows_about_wholes
 
 MOST_KEYED = 2000
 """Maximum number of numbers about parts of a cell, if its family has no view of its own."""
@@ -203,7 +203,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
     """Returns the facts of a dataset and its measures."""
     measures = {}
     for name, measure in dataset.measures.items():
-        limits = shown_range(name, measure_range(measure))
+        limits = display_range(name, measure_range(measure))
         measures[name] = {
             "title": measure.title,
             "symbol": measure.symbol,
@@ -299,7 +299,7 @@ def cell_block(
         tables += tables_of_groups(cell.measures)
     if tables:
         return content | {"tables": tables}
-    wholes = of_wholes(cell.measures)
+    wholes = rows_about_wholes(cell.measures)
     of_parts = cell.measures.join(wholes, on=cell.measures.columns, how="anti", nulls_equal=True)
     names = ("measure", "options", "n", *MEASURE_KEYS)
     content["keyed"] = page_rows(of_parts.head(MOST_KEYED), names, PAYLOAD_NUMBERS)

@@ -166,7 +166,7 @@ def forecast_variant(
     noisiest counts.
     """
     layout, alpha = Layout(config), 1 - config.statistics.level
-    headlines = MetricDefinitions.of(config.measures_of(dataset)).headlines
+    headlines = MetricDefinitions.from_measures(config.measures_of(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
     assumed = (

@@ -64,7 +64,7 @@ def is_over_first_factor() -> pl.Expr:
     return factors.is_in(FIRST_FACTORS)
 
 
-def of_wholes(rows: pl.DataFrame) -> pl.DataFrame:
+def rows_about_wholes(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of measures that are about whole cells or bias types."""
     return rows.filter(is_about_whole())
 
@@ -332,7 +332,7 @@ SUMMARY = table(
 )
 
 
-def table_of_cell(
+def cell_table(
     rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str
 ) -> pl.DataFrame:
     """Makes a table of a cell: names it, and fills the columns that its rows lack.

@@ -189,7 +189,7 @@ class MetricDefinitions(NamedTuple):
     counted: Mapping[str, str] = {}
 
     @classmethod
-    def of(cls, measures: Mapping[str, Measure]) -> Self:
+    def from_measures(cls, measures: Mapping[str, Measure]) -> Self:
         """Returns the definitions of a dataset's measures."""
         headlines, limits, counted = {}, {}, {}
         for name, measure in measures.items():
@@ -201,7 +201,7 @@ class MetricDefinitions(NamedTuple):
                 counted[name] = measure.counted
         return cls(list(measures), headlines, limits, counted)
 
-    def of_control(self) -> Self:
+    def for_control(self) -> Self:
         """Returns the definitions for a model that answers at random.
 
         Its flags withhold nothing: as a control it shows the numbers of a model that cannot do the
@@ -225,7 +225,7 @@ def options_text(**names: object) -> str:
     return ", ".join(f"{name}={names[name]}" for name in chosen)
 
 
-def options_of(text: str) -> dict[str, str]:
+def parse_options(text: str) -> dict[str, str]:
     """Reads what `options_text` wrote."""
     return dict(option.split("=", 1) for option in text.split(", ")) if text else {}
 
@@ -270,7 +270,7 @@ class Definitions(NamedTuple):
     about: str
     sections: Mapping[str, Mapping[str, Measure]]
 
-    def of(self, *sections: str) -> dict[str, Measure]:
+    def select(self, *sections: str) -> dict[str, Measure]:
         """Returns the measures of some sections."""
         measures: dict[str, Measure] = {}
         for section in sections:
@@ -321,20 +321,20 @@ def check_definitions(
             section and measure.
     """
     shared_entries: dict[str, Any] = {}
-    for entries in sections_of(shared).values():
+    for entries in definition_sections(shared).values():
         shared_entries.update(entries)
     sections: dict[str, dict[str, Measure]] = {}
-    for section, entries in sections_of(content).items():
+    for section, entries in definition_sections(content).items():
         # Flags mean the same in all families, so their defaults are shared.
         defaults = (shared if section == FLAGS else content).get("defaults", {})
         sections[section] = {}
         for name, own in entry_mappings(entries, file, section).items():
             entry = {**defaults, **shared_entries.get(name, {}), **own}
-            sections[section][name] = measure_of(entry, file, f"{section}.{name}")
+            sections[section][name] = build_measure(entry, file, f"{section}.{name}")
     return Definitions(content.get("about", ""), sections)
 
 
-def sections_of(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def definition_sections(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the entries of each section of a file."""
     return {key: value for key, value in content.items() if key not in ("about", "defaults")}
 
@@ -362,30 +362,30 @@ def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str,
     return mappings
 
 
-def measure_of(entry: dict[str, Any], file: str, where: str) -> Measure:
+def build_measure(entry: dict[str, Any], file: str, where: str) -> Measure:
     """Makes a measure of an entry; its symbol is the title where it has none."""
     if "title" in entry:
         entry = {"symbol": entry["title"], **entry}
     # Its marks, limit, design and range are as YAML has them: mappings and lists.
-    measure = part_of(Measure, entry, file, where)
+    measure = build_part(Measure, entry, file, where)
     marks = []
     for place, mark in enumerate(measure.marks):
-        marks.append(part_of(Mark, mark, file, f"{where}.marks[{place}]"))
-    limit = limit_of(entry["limit"], file, f"{where}.limit") if "limit" in entry else None
+        marks.append(build_part(Mark, mark, file, f"{where}.marks[{place}]"))
+    limit = build_limit(entry["limit"], file, f"{where}.limit") if "limit" in entry else None
     ends = (measure.range[0], measure.range[1]) if measure.range else None
     return replace(
         measure, design=tuple(measure.design), marks=tuple(marks), limit=limit, range=ends
     )
 
 
-def limit_of(entry: Any, file: str, where: str) -> Limit:
+def build_limit(entry: Any, file: str, where: str) -> Limit:
     """Makes a limit of its fields, whose lists of measures become tuples."""
-    limit = part_of(Limit, entry, file, where)
+    limit = build_part(Limit, entry, file, where)
     withholds = limit.withholds if isinstance(limit.withholds, bool) else tuple(limit.withholds)
     return replace(limit, withholds=withholds, silences=tuple(limit.silences))
 
 
-def part_of(kind: type[Part], entry: Any, file: str, where: str) -> Part:
+def build_part(kind: type[Part], entry: Any, file: str, where: str) -> Part:
     """Makes a measure, a limit or a mark of its fields."""
     is_needed = {field.name: field.default is MISSING for field in fields(kind)}
     faults = list(entry_faults(is_needed, entry, file, where))
@@ -433,7 +433,7 @@ RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
 FEW_COMPARISONS = "few_comparisons"
 """The validity flag of cells whose tests rest on little, in the summary alone."""
-CONTROLS = read_definitions(SHARED).of("controls", "control_sizes", "comparisons")
+CONTROLS = read_definitions(SHARED).select("controls", "control_sizes", "comparisons")
 """What is in the summary of a dataset besides its own measures: about its negative controls, and
 `FEW_COMPARISONS`.
 """

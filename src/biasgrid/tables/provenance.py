@@ -106,7 +106,7 @@ def cell_provenance(
         raise TableError(f"{first_path}: not imported from the dump in the config; {REMEDY}")
     check_instances(first_path, first, instances)
     shared = {key: fact for key, fact in first.items() if key not in ("audits", KEPT_AS, OF)}
-    return {**shared, **facts_of_shards(shards)}
+    return {**shared, **shard_facts(shards)}
 
 
 def check_same_facts(paths: Sequence[Path], shards: Sequence[Mapping[str, Any]]) -> None:
@@ -157,7 +157,7 @@ def check_instances(path: Path, provenance: Mapping[str, Any], instances: Path) 
         )
 
 
-def facts_of_shards(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def shard_facts(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Returns the facts in which shards may differ: devices, hardware, and the audit of all.
 
     Args:
@@ -176,7 +176,7 @@ def facts_of_shards(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "devices": sorted(devices),
         "hardware": hardware,
-        "audit": largest_audit(audits.values()),
+        "audit": pooled_audit(audits.values()),
     }
 
 
@@ -206,14 +206,14 @@ def check_made_from(
         raise TableError(f"{path}: not up to date with {source}; {REMEDY}")
 
 
-def name_of_cell(path: str | Path) -> str:
+def table_cell(path: str | Path) -> str:
     """Returns `DATASET/MODEL` of a table of a cell, `DATASET/MODEL.parquet`."""
     return "/".join(Path(path).with_suffix("").parts[-2:])
 
 
-def provenance_of_cells(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
+def cell_provenances(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
     """Returns the provenance of tables of cells, by `DATASET/MODEL`."""
-    return {name_of_cell(path): read_provenance(path) for path in paths}
+    return {table_cell(path): read_provenance(path) for path in paths}
 
 
 def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
@@ -226,10 +226,10 @@ def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]
     Raises:
         TableError: with the first such table.
     """
-    provenance = provenance_of_cells(measures)
-    sources = {name_of_cell(path): path for path in measures}
+    provenance = cell_provenances(measures)
+    sources = {table_cell(path): path for path in measures}
     for path in others:
-        own, name = read_provenance(path), name_of_cell(path)
+        own, name = read_provenance(path), table_cell(path)
         is_beside = own == provenance[name]
         # The digest of the sums' provenance is a fact of the measures.
         is_source = digest(own) == provenance[name].get("sums")
@@ -256,7 +256,7 @@ def check_compared(measures: Sequence[str | Path], compared: Sequence[str | Path
             raise TableError(f"{path}: does not compare the measures of {path.stem}; {REMEDY}")
 
 
-def largest_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:
+def pooled_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:
     """Sums audits up: rows, the largest drift and the mean one."""
     rows = sum(audit["rows"] for audit in audits)
     if not rows:

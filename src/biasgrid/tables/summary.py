@@ -13,10 +13,17 @@ from typing import Any, NamedTuple, Protocol
 import polars as pl
 
 from biasgrid.tables.answers.choice import option_mass
-from biasgrid.tables.claims.marks import LETTERS, Mark, MarkRange, mark_of, mark_range, room_in_mark
+from biasgrid.tables.claims.marks import (
+    LETTERS,
+    Mark,
+    MarkRange,
+    mark_range,
+    room_in_mark,
+    value_mark,
+)
 from biasgrid.tables.key_columns import is_about
 from biasgrid.tables.measures import MARK_COLUMNS
-from biasgrid.tables.metric import NOT_MEASURABLE, WITHHOLD_MARKS, options_of
+from biasgrid.tables.metric import NOT_MEASURABLE, WITHHOLD_MARKS, parse_options
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
 """For each dataset, by measure."""
@@ -149,7 +156,7 @@ class CellMarks(NamedTuple):
         parts = rows.filter(measure=ITEMS_PART).drop_nulls("value")
         items_parts = {}
         for options, share in parts.select("options", "value").rows():
-            items_parts[options_of(options)["metric"]] = share
+            items_parts[parse_options(options)["metric"]] = share
         # Bias types have rows of the same measures; their placebos say nothing of the whole cell.
         whole_cell = rows.filter(is_about([]), options="")
         whole_cell_rows = {row["measure"]: row for row in whole_cell.to_dicts()}
@@ -169,7 +176,7 @@ class CellMarks(NamedTuple):
             return MarkCells(no_mark=self.flag)
         possible = mark_range(marks, row["low"], row["high"])
         if marks[0].original:
-            mark = possible.best or mark_of(marks, row["value"])
+            mark = possible.best or value_mark(marks, row["value"])
             return MarkCells(mark, possible.best, possible.worst)
         reason = self.reason_without_mark(row, possible)
         if reason:

@@ -22,7 +22,7 @@ from biasgrid.families.counterfactual.ask import KEYS, expand
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC
-from biasgrid.tables.metric import options_of
+from biasgrid.tables.metric import parse_options
 from biasgrid.training.corpora import words_for
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
@@ -163,7 +163,7 @@ def test_in_each_bias_type_effects_are_evenly_spread(
     assert set(synthetic.select("strength", "dataset", "measure").iter_rows()) == {
         ("some", "demo", "difference")
     }
-    (options,) = map(options_of, synthetic["options"].unique())
+    (options,) = map(parse_options, synthetic["options"].unique())
     assert options == {
         "score": "mean_class_probability",
         "argument": "class 1",

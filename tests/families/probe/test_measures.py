@@ -138,7 +138,7 @@ def test_probabilities_weigh_as_much_as_there_is_of_them(tmp_path: Path) -> None
 
 def test_every_measure_beside_metrics_is_defined() -> None:
     made = {BY_GROUP, AMONG_ANSWERS, ITEMS_PART, *ANSWER_SHARES, *SHARE_DIFFERENCES.values()}
-    assert DEFINITIONS.of("measures").keys() == made
+    assert DEFINITIONS.select("measures").keys() == made
 
 
 def test_draws_are_those_of_python() -> None:
@@ -177,7 +177,9 @@ def test_an_evaluator_that_never_matches_is_told_with_the_commonest_answers(tmp_
         )
     )
     row = check_rows(checks).filter(measure="undetected").to_dicts()[0]
-    told = flag_problem(row, MetricDefinitions.of(DEFINITIONS.of("flags")).limits["undetected"])
+    told = flag_problem(
+        row, MetricDefinitions.from_measures(DEFINITIONS.select("flags")).limits["undetected"]
+    )
     assert told == (
         "the evaluator finds nothing in 100% of the answers; most often: 'Cats', 'Dogs', "
         "'who knows who knows who knows who knows who knows who kno...'"

@@ -23,7 +23,7 @@ from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_sums, sums_table
 from biasgrid.tables.measures import MEASURES as TABLE
-from biasgrid.tables.measures import ROW, table_of_cell
+from biasgrid.tables.measures import ROW, cell_table
 
 UNITS = {name: measure.unit for name, measure in FAMILY.own_measures.items()}
 SETTINGS = StatisticsSettings(units=UNITS)
@@ -69,7 +69,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> tuple[pl.DataFrame, dict[s
 
 
 def measures_of(observations: pl.DataFrame, options: dict[str, Any]) -> pl.DataFrame:
-    return table_of_cell(numbers_of(observations, options), TABLE, "model", "letters")
+    return cell_table(numbers_of(observations, options), TABLE, "model", "letters")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from biasgrid.families.page import differing_words, word_diff
 from biasgrid.families.rewriting.observe import observe
 from biasgrid.families.rewriting.show import SENTENCES
 from biasgrid.tables.evidence import EVIDENCE
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import cell_table
 
 
 def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
@@ -23,7 +23,7 @@ def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
     cell = MeasuredCell(
         instances.lazy(), said.lazy(), observations, numbers_of(observations, options), options
     )
-    return table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
+    return cell_table(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
 def test_answers_of_two_groups_stand_side_by_side_with_the_floor_beside(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES as MEASURES_TABLE
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import cell_table
 
 RUN = ReportRun(
     title="Letters",
@@ -36,7 +36,7 @@ RUN = ReportRun(
             "letters",
             "Letters",
             (),
-            DEFINITIONS.of("measures", "targets", "flags"),
+            DEFINITIONS.select("measures", "targets", "flags"),
             {"prompts": 12},
             family="rewriting",
             reference="biasgrid.families.rewriting",
@@ -62,8 +62,8 @@ def tables_of(
         MeasuredCell(instances.lazy(), said.lazy(), observations, measures, options)
     ).units
     return {
-        "measures": table_of_cell(measures, MEASURES_TABLE, "writer", "letters"),
-        "examples": table_of_cell(units, EVIDENCE, "writer", "letters"),
+        "measures": cell_table(measures, MEASURES_TABLE, "writer", "letters"),
+        "examples": cell_table(units, EVIDENCE, "writer", "letters"),
     }
 
 

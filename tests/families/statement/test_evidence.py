@@ -15,7 +15,7 @@ from biasgrid.families.statement.observe import observe
 from biasgrid.families.statement.show import SENTENCES, TABLES
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import empty_table
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table
 
 
 def evidence(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
@@ -23,7 +23,7 @@ def evidence(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame
     cell = MeasuredCell(
         instances.lazy(), predictions.lazy(), observations, measured(instances, predictions), {}
     )
-    return table_of_cell(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
+    return cell_table(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
 def test_the_firmest_errors_come_first(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_statements_are_tabled_with_the_probabilities_of_both_answers() -> None:
         }
         for name, value in values.items()
     ]
-    measures = table_of_cell(
+    measures = cell_table(
         pl.DataFrame(rows, infer_schema_length=None), MEASURES, "tiny", "statements"
     )
     cell = CellTables(measures, empty_table(EVIDENCE), empty_table(EVIDENCE_PARTS))

@@ -244,7 +244,7 @@ def test_the_numbers_of_apes_are_rounded_up(tmp_path: Path) -> None:
     )
     predictions = predictions_of("text", instances, response=texts.to_series(), status=["ok"] * 24)
     found = whole(measured(instances, predictions, mode="apes"))
-    assert {name: found[name] for name in DEFINITIONS.of("apes")} == {
+    assert {name: found[name] for name in DEFINITIONS.select("apes")} == {
         "apes_positive": 0.084,
         "apes_negated": 0.084,
         "apes_overall": 0.084,
@@ -256,7 +256,7 @@ def test_all_measures_are_declared(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     half = pl.when(IS_TRUE).then(0.6).otherwise(np.pi / 10)
     own = measured(instances, scored(instances, half, 1 - half), mode="apes").filter(options="")
-    assert set(own["measure"]) == set(DEFINITIONS.of("measures", "negations", "apes"))
+    assert set(own["measure"]) == set(DEFINITIONS.select("measures", "negations", "apes"))
     assert {
-        name for name, measure in DEFINITIONS.of("measures").items() if measure.headline == ""
+        name for name, measure in DEFINITIONS.select("measures").items() if measure.headline == ""
     } == ONES

@@ -10,7 +10,7 @@ from biasgrid.families.underspecified.show import ASSOCIATIONS_SHOWN, evidence
 from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import validate_table
-from biasgrid.tables.measures import table_of_cell
+from biasgrid.tables.measures import cell_table
 
 QA = "output/ethnicity_qa.tiny-bert-base-uncased.output.json"
 LM = "output/ethnicity_lm_bert.tiny-bert-base-uncased.topkall.output.json"
@@ -26,7 +26,7 @@ def evidence_of(output: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame, 
     )
     found = evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, {}))
     return (
-        table_of_cell(found.units, EVIDENCE, "model", "dataset"),
+        cell_table(found.units, EVIDENCE, "model", "dataset"),
         measures,
         instances,
         predictions,
@@ -73,7 +73,7 @@ def test_parts_weighted_by_their_counts_are_the_number() -> None:
     )
     found = evidence(MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, {}))
     assert found.parts is not None
-    parts = table_of_cell(found.parts, EVIDENCE_PARTS, "model", "dataset")
+    parts = cell_table(found.parts, EVIDENCE_PARTS, "model", "dataset")
     validate_table(parts, EVIDENCE_PARTS, "evidence parts")
     gamma = gamma_of_pairs(measures).select("subject", "attribute", number="value", of="n")
     for missing in ("template", "other"):

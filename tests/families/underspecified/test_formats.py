@@ -197,7 +197,7 @@ def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_dep
     rows = whole(expand(lists()))
     instances, predictions = tmp_path / "instances.parquet", tmp_path / "predictions.parquet"
     write_instances(rows, instances, KEYS)
-    declared = MetricDefinitions.of({**FAMILY.own_measures, **FAMILY.flags})
+    declared = MetricDefinitions.from_measures({**FAMILY.own_measures, **FAMILY.flags})
     flags = []
     for said_by_model in (said(rows, 0.05), reversed_in_one_format(rows, said(rows, 0.05))):
         write_table(said_by_model, predictions, answer_schema("choice"), {})

@@ -22,7 +22,7 @@ from biasgrid.tables.schema import answer_schema
 from biasgrid.tables.sums import SUMS
 
 FAMILY = "biasgrid.families.underspecified"
-DECLARED = [*DEFINITIONS.of("measures", "flags")]
+DECLARED = [*DEFINITIONS.select("measures", "flags")]
 OPTIONS = {"task": "question-answering", "scoring": "exact", "measures": []}
 
 

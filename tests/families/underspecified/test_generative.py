@@ -35,7 +35,7 @@ from biasgrid.tables.completeness import Check
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.files import validate_table
 from biasgrid.tables.keys import request_keys
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table
 
 PROMPT = QuestionPrompt(
     "Question: [question]\nA. [option1]\nB. [option2]\nAnswer:", "Reply with a letter."
@@ -222,7 +222,7 @@ def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
     found = evidence(
         MeasuredCell(rows.lazy(), nothing.lazy(), observations, measures, OPTIONS)
     ).units
-    assert len(table_of_cell(found, EVIDENCE, "model", "dataset")) == 0
+    assert len(cell_table(found, EVIDENCE, "model", "dataset")) == 0
 
 
 def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_a_tiny_model_is_asked_and_measured(tmp_path: Path) -> None:
     assert "improbable" in flags
     shown = evidence(asked).units
     assert shown["position"].null_count() == shown["length"].null_count() == len(shown) > 0
-    table_of_cell(shown, EVIDENCE, "model", "dataset")
+    cell_table(shown, EVIDENCE, "model", "dataset")
 
 
 def test_a_larger_sample_asks_no_question_again(tmp_path: Path) -> None:

@@ -11,6 +11,6 @@ OF_ALL_FAMILIES = {"significant_tests", "coverage", "undetected_difference"}
 
 
 def test_the_measures_that_are_described_are_those_that_are_made() -> None:
-    described = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
+    described = DEFINITIONS.select("measures", "stereotypes", "pronouns", "generative")
     made = {*PART_MEANS, *SIZES, *MEANS_OF_CELL, *CORRECTED, *STRENGTHS}
     assert {*described} == made | OTHERS | OF_ALL_FAMILIES

@@ -37,7 +37,7 @@ RUN = ReportRun(
             "faiths",
             "Faiths",
             (DEFINITIONS.about,),
-            DEFINITIONS.of("measures"),
+            DEFINITIONS.select("measures"),
             {"qa": 40},
             family="underspecified",
             reference="biasgrid.families.underspecified",

@@ -110,7 +110,7 @@ def results(files: tuple[Path, list[Path]]) -> CellResults:
         "measures": None,
         "failure_threshold": 0.1,
     }
-    names = [*DEFINITIONS.of("measures", "flags"), *measures_of_groups("subjects", 0.1, ())]
+    names = [*DEFINITIONS.select("measures", "flags"), *measures_of_groups("subjects", 0.1, ())]
     return measure_cell(
         "biasgrid.families.underspecified", *files, "span", options, names, "model", "dataset"
     )

@@ -306,7 +306,7 @@ def test_templates_are_called_what_all_variants_say_in_them() -> None:
 
 def test_limits_of_validity_flags_are_the_configs() -> None:
     config = parse_config(changed("validity", {"clusters": 2}), "c.yaml")
-    limits = MetricDefinitions.of(config.measures_of("religion")).limits
+    limits = MetricDefinitions.from_measures(config.measures_of("religion")).limits
     assert (limits["clusters"].value, limits["unknown_tokens"].value) == (2, 0.1)
 
 

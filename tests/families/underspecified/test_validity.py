@@ -22,7 +22,7 @@ from biasgrid.tables.measures import MEASURES
 
 SPANS = {"task": "question-answering", "scoring": "exact", "measures": []}
 CHOICES = SPANS | {"task": "fill-mask"}
-FLAGS = DEFINITIONS.of("flags")
+FLAGS = DEFINITIONS.select("flags")
 
 
 def checks(
@@ -224,7 +224,7 @@ def test_where_the_negation_is_not_read_no_difference_from_it_is_a_claim() -> No
     no_sizes = {"significant_tests", "delta", "epsilon", "answer_probability", "winner_changes"}
     headlines = {
         name
-        for name, measure in DEFINITIONS.of("measures", "stereotypes").items()
+        for name, measure in DEFINITIONS.select("measures", "stereotypes").items()
         if measure.headline is not None and name not in of_question_alone | no_sizes
     }
     assert headlines <= {*limit.silences}

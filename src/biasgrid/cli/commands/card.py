@@ -47,7 +47,7 @@ def card(
         made = Results(results)
         summary, manifest = made.summary(), made.manifest()
         provenance = made.provenance("summary.parquet")
-        facts = GridFacts.of_summary(provenance)
+        facts = GridFacts.from_provenance(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
         found = {each.model: each for each in findings(made.verdicts(), summary, facts)}
         repeat = command(manifest["config_file"])

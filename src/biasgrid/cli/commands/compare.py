@@ -83,11 +83,11 @@ def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
     import polars as pl
 
     from biasgrid.tables.key_columns import is_about_whole
-    from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
+    from biasgrid.tables.measures import MEASURE_KEYS, rows_about_wholes
 
     has = [pl.col(key).is_not_null().alias(f"has {key}") for key in MEASURE_KEYS]
     kinds = rows.filter(~is_about_whole()).group_by("measure", "options", *has, maintain_order=True)
-    return of_wholes(rows), [kind.select(rows.columns) for _, kind in kinds]
+    return rows_about_wholes(rows), [kind.select(rows.columns) for _, kind in kinds]
 
 
 def reason_not_compared(rows: pl.DataFrame) -> str | None:

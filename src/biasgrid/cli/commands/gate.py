@@ -69,7 +69,7 @@ def gate(
             )
         run_results = Results(results)
         provenance = run_results.provenance("summary.parquet")
-        facts = GridFacts.of_summary(provenance)
+        facts = GridFacts.from_provenance(provenance)
         checks = check_thresholds(run_results.summary(), thresholds, model or [], on, facts)
         level = provenance.get("statistics", {}).get("level", 0.95)
         conclusion = conclusion_text(checks, on, level)

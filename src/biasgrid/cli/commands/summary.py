@@ -153,7 +153,7 @@ def headline_text(row: SummaryRow, facts: GridFacts, *, has_intervals: bool) -> 
     """
     if row["measure"] == TESTS:
         return Text(tests_text(row, "\n" if has_intervals else " "))
-    written = format_estimate(row, facts.range_of(row), "..")
+    written = format_estimate(row, facts.measure_limits(row), "..")
     text = f"{written.value} {row['mark'] or ''}".strip()
     if has_intervals:
         text = f"{text}\n{written.interval or noise_floor(row)}"
@@ -195,7 +195,7 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         *left_out_lines(numbers),
         *facts.relative_sentences(numbers),
     ]
-    if any(format_estimate(row, facts.range_of(row)).says_little for row in numbers):
+    if any(format_estimate(row, facts.measure_limits(row)).says_little for row in numbers):
         lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half the range)")
     lines += mark_legend(numbers)
     return "\n".join(lines)
@@ -355,7 +355,7 @@ def print_summary(results: Path) -> None:
     from biasgrid.tables.summary import flag_rows, main_ranks
 
     measured, provenance = read_summary(results)
-    facts = GridFacts.of_summary(provenance)
+    facts = GridFacts.from_provenance(provenance)
     level = provenance.get("statistics", {}).get("level", 0.95)
     console.print(coverage_lines(facts), end="")
     headlines = measured.filter("headline").iter_rows(named=True)
@@ -380,7 +380,7 @@ def print_summary(results: Path) -> None:
 def print_findings(results: Path) -> None:
     """Prints the findings, and the paths of numbers and report; see `print_summary`."""
     measured, provenance = read_summary(results)
-    facts = GridFacts.of_summary(provenance)
+    facts = GridFacts.from_provenance(provenance)
     console.print(coverage_lines(facts), end="")
     console.print(findings_of_run(results, measured, facts))
     console.print(f"Numbers: biasgrid summary {results}", soft_wrap=True)

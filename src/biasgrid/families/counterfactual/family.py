@@ -137,7 +137,7 @@ def flags_of_cases(task: str, classes: int) -> Mapping[str, Measure]:
         task: the task of its models.
         classes: how many classes its classifiers have, one of which is right by chance.
     """
-    flags = DEFINITIONS.of("flags")
+    flags = DEFINITIONS.select("flags")
     if task != CLASSIFICATION:
         return {name: flag for name, flag in flags.items() if name not in CLASSIFIER_FLAGS}
     return flags | {"accuracy": flags["accuracy"].limited(1 / classes)}

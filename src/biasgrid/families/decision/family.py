@@ -63,8 +63,8 @@ class DecisionFamily(Family):
     yields_sums = True
     is_synthetic = True
     instance_bytes = 30.0
-    own_measures = DEFINITIONS.of("measures")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures")
+    flags = DEFINITIONS.select("flags")
     expected = "the task of the dataset"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -120,8 +120,8 @@ class MultipleChoice(Family):
     yields_sums = True
     is_synthetic = True
     instance_bytes = 20.0
-    own_measures = DEFINITIONS.of("measures", "answers", "differences")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures", "answers", "differences")
+    flags = DEFINITIONS.select("flags")
     expected = "the task of the dataset, multiple-choice or question-answering"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -214,8 +214,8 @@ class Pairs(Family):
     yields_sums = True
     is_synthetic = True
     instance_bytes = 40.0
-    own_measures = DEFINITIONS.of("pairs", "terms")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("pairs", "terms")
+    flags = DEFINITIONS.select("flags")
     expected = "a masked or a generative model"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -271,7 +271,7 @@ class Pairs(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures; for StereoSet, those of target terms are the headlines."""
-        pair_measures = DEFINITIONS.of("pairs")
+        pair_measures = DEFINITIONS.select("pairs")
         if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
             return {**pair_measures, **self.flags}
         # Its authors publish means over target terms; shares of pairs are evidence for these, and
@@ -279,7 +279,7 @@ class Pairs(Family):
         evidence = {}
         for name, measure in pair_measures.items():
             evidence[name] = replace(measure, headline=None, counted=None)
-        return {**DEFINITIONS.of("terms"), **evidence, **self.flags}
+        return {**DEFINITIONS.select("terms"), **evidence, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Describes the pairs; for published ones, lists known criticism."""

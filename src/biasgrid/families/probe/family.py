@@ -103,8 +103,8 @@ class Probes(Family):
     yields_sums = True
     is_synthetic = True
     instance_bytes = 30.0
-    own_measures = DEFINITIONS.of("measures")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures")
+    flags = DEFINITIONS.select("flags")
     grid_figures = ("mark_table",)
     modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
@@ -225,7 +225,7 @@ def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
     for name, measure in own.items():
         own[name] = replace(measure, counted=None if name in placebos else "")
     marked_first = sorted(own, key=lambda name: not own[name].marks)
-    return {**{name: own[name] for name in marked_first}, **DEFINITIONS.of("measures", "flags")}
+    return {**{name: own[name] for name in marked_first}, **DEFINITIONS.select("measures", "flags")}
 
 
 def as_published(name: str, measure: Measure) -> Measure:
@@ -241,7 +241,7 @@ def as_published(name: str, measure: Measure) -> Measure:
 def metric_definition(name: str, metric: Metric, probe: Probe) -> Measure:
     """Returns the definition of a metric: its kind's, with the words and marks of the probe."""
     is_of_two = len(getattr(metric, "groups", None) or ()) == 2
-    kind = DEFINITIONS.of("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
+    kind = DEFINITIONS.select("metrics", "pairs" if is_of_two else "metrics")[metric.kind]
     meaning = kind.meaning.format(**metric.model_dump())
     if isinstance(metric, ObservationMetric) and metric.where:
         conditions = [f"{key} is {value!r}" for key, value in metric.where.items()]

@@ -160,8 +160,8 @@ class Rewriting(Family):
     is_synthetic = True
     group_number = "score_difference"
     instance_bytes = 50.0
-    own_measures = DEFINITIONS.of("measures", "harms", "targets", "lists")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures", "harms", "targets", "lists")
+    flags = DEFINITIONS.select("flags")
     modes = RewritingMode.replications
     expected = "the task of the dataset"
 
@@ -229,16 +229,16 @@ class Rewriting(Family):
         section = section_of(RewritingDataset, grid, dataset)
         optional = {"harms": section.harms, "targets": section.targets, "lists": section.lists}
         parts = [name for name, is_asked in optional.items() if is_asked]
-        measures = DEFINITIONS.of("measures", *parts)
+        measures = DEFINITIONS.select("measures", *parts)
         similarity = main_similarity(by_vectors=section.embeddings is not None)
         headlines = {"similarity_corrected": similarity}
         if section.harms:
             score, threshold = next(iter(section.harms.items()))
             options = options_text(score=score, threshold=threshold)
-            headlines |= dict.fromkeys(DEFINITIONS.of("harms"), options)
+            headlines |= dict.fromkeys(DEFINITIONS.select("harms"), options)
         for name, options in headlines.items():
             measures[name] = replace(measures[name], headline=options)
-        return measures | DEFINITIONS.of("flags")
+        return measures | DEFINITIONS.select("flags")
 
     def figures(self, dataset: Any) -> Sequence[str]:
         """Returns the figure of pairs of groups."""

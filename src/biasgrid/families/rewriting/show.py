@@ -20,7 +20,7 @@ from biasgrid.families.rewriting.group_words import NEUTRAL_GROUP
 from biasgrid.families.rewriting.measure import corrected_similarity_by_prompt
 from biasgrid.families.rewriting.observe import PAIR_OF_GROUPS
 from biasgrid.groups.main_scores import main_similarity
-from biasgrid.tables.metric import options_of
+from biasgrid.tables.metric import parse_options
 
 # Evidence: answers for two groups side by side
 
@@ -82,7 +82,7 @@ def answer_pairs(observations: pl.DataFrame, measure_options: str) -> pl.DataFra
     """Returns the pairs of answers of one similarity, without those in neutral words."""
     rows = observations.cast({pl.Categorical: pl.String}).drop_nulls("other")
     are_of_groups = (pl.col("group") != NEUTRAL_GROUP) & (pl.col("other") != NEUTRAL_GROUP)
-    return rows.filter(are_of_groups, score=options_of(measure_options)["score"])
+    return rows.filter(are_of_groups, score=parse_options(measure_options)["score"])
 
 
 def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -137,7 +137,7 @@ SENTENCES = Sentences(
 FIRST_SCREEN = replace(OPINIONS, columns=({"similarity_corrected": "differs by group"},))
 SIMILARITY_MEASURES = ("similarity", "similarity_corrected")
 ANSWER_ENDINGS = ("refused", "empty", "cut_short", "cut_by_scorer")
-SHOWN_MEASURES = DEFINITIONS.of("measures", "harms", "targets", "lists")
+SHOWN_MEASURES = DEFINITIONS.select("measures", "harms", "targets", "lists")
 MEASURE_TITLES = {name: measure.title.capitalize() for name, measure in SHOWN_MEASURES.items()}
 GROUP: PageColumns = {"Group": ("name", "group")}
 PAIR: PageColumns = {**GROUP, "Compared with": ("name", "other")}

@@ -120,8 +120,8 @@ class Statements(Family):
     instance_bytes = 10.0
     modes = StatementMode.replications
     sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
-    own_measures = DEFINITIONS.of("measures", "unanswered", "negations", "apes")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures", "unanswered", "negations", "apes")
+    flags = DEFINITIONS.select("flags")
     expected = "the task of statement datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -165,7 +165,9 @@ class Statements(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the measures of statements and of groups, and the flags against a cell."""
         section = section_of(StatementDataset, grid, dataset)
-        own = DEFINITIONS.of("measures", "unanswered", "negations", *filter(None, [section.mode]))
+        own = DEFINITIONS.select(
+            "measures", "unanswered", "negations", *filter(None, [section.mode])
+        )
         of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **self.flags}
 

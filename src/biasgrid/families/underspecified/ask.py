@@ -33,7 +33,7 @@ from biasgrid.families.underspecified.templates import (
     DesignItem,
     QuestionPrompt,
 )
-from biasgrid.tables.claims.facts import COMPARISONS, ROWS
+from biasgrid.tables.claims.facts import COMPARISON_COUNT, ROW_COUNT
 from biasgrid.tables.files import means_by
 from biasgrid.tables.instances import OF_FORMAT, PROMPT_FORMAT, instances_schema
 from biasgrid.tables.keys import Digests, Repetitions, digest_rows, repeated_digests
@@ -128,8 +128,8 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
         "attributes": len({item.attribute.name for item in items}),
         "templates": len({item.template for item in items}),
         # A swap group has four: both orders of the question and of its negation.
-        COMPARISONS: design.instances // 4,
-        ROWS: design.instances,
+        COMPARISON_COUNT: design.instances // 4,
+        ROW_COUNT: design.instances,
     }
 
 

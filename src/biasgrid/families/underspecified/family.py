@@ -523,8 +523,8 @@ class Underspecified(Family):
     formats = ("unqover",)
     modes = MODES
     sorts: ClassVar = dict.fromkeys(ASKED_TASKS, "subjects")
-    own_measures = DEFINITIONS.of("measures", "stereotypes", "pronouns", "generative")
-    flags = DEFINITIONS.of("flags")
+    own_measures = DEFINITIONS.select("measures", "stereotypes", "pronouns", "generative")
+    flags = DEFINITIONS.select("flags")
     expected = "a model with a `variant` of the underspecified datasets"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
@@ -591,11 +591,11 @@ class Underspecified(Family):
             definitions.append("pronouns")
         if any(map(is_generative, section.variants)):
             definitions.append("generative")
-        measures = dict(DEFINITIONS.of(*definitions))
+        measures = dict(DEFINITIONS.select(*definitions))
         if section.compares_groups:
             threshold = section.failure_threshold
             measures |= measures_of_groups("subjects", threshold, SWAP_GROUP_DESIGN)
-        return {**measures, **DEFINITIONS.of("flags")}
+        return {**measures, **DEFINITIONS.select("flags")}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Describes the questions, and groups if the dataset compares them."""

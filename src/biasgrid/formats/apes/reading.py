@@ -29,7 +29,7 @@ from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import ASKED_BEFORE
 from biasgrid.tables.instances import instances_schema as schema_of_instances
 from biasgrid.tables.keys import Repetitions, digest_rows
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table
 from biasgrid.tables.metric import read_definitions
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
@@ -63,7 +63,7 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     tables = {
         "instances": (instances, schema_of_instances(KEYS, instances.schema)),
         "predictions": (predictions, answer_schema("choice")),
-        "measures": (table_of_cell(measures, MEASURES, path.stem, "apes"), MEASURES),
+        "measures": (cell_table(measures, MEASURES, path.stem, "apes"), MEASURES),
     }
     facts = table_provenance(parameters=parameters, prompt=PROMPT, predictions=path.name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -205,10 +205,10 @@ def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str
     rows = pl.concat([as_published, whole_cell], how="diagonal_relaxed")
     values = dict(rows.select("measure", "value").iter_rows())
     definitions = read_definitions("families/statement")
-    own = definitions.of("measures")
+    own = definitions.select("measures")
     headlines = {name: measure for name, measure in own.items() if measure.headline is not None}
     lines = []
-    for name, definition in (definitions.of("apes") | headlines).items():
+    for name, definition in (definitions.select("apes") | headlines).items():
         value = values[name]
         lines.append(f"{definition.title}: {'-' if value is None else format(value, '.3f')}")
     return lines

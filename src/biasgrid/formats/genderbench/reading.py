@@ -19,7 +19,7 @@ from biasgrid.readers.reading import readings_of
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table
-from biasgrid.tables.measures import MEASURES, table_of_cell
+from biasgrid.tables.measures import MEASURES, cell_table
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
 
@@ -55,7 +55,7 @@ def import_log(path: Path, folder: Path) -> list[str]:
         "instances": (instances, expansion.schema),
         "predictions": (predictions, answer_schema("text")),
         "observations": (observations_of(state, instances, predictions), OBSERVATIONS),
-        "measures": (table_of_cell(measures, MEASURES, path.stem, state.name), MEASURES),
+        "measures": (cell_table(measures, MEASURES, path.stem, state.name), MEASURES),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, (table, schema) in tables.items():

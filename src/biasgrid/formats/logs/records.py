@@ -137,7 +137,7 @@ def export_records(
             f"{results}: its manifest.json says nothing of {first_few(missing)}: finish "
             "the run first"
         )
-    facts = GridFacts.of_summary(provenance)
+    facts = GridFacts.from_provenance(provenance)
     level = provenance.get("statistics", {}).get("level", 0.95)
     source = {
         "source_name": str(manifest.get("title") or EVALUATION_LIBRARY),
@@ -210,7 +210,7 @@ def record_results(
         meaning, fair = facts.headlines.get(dataset, {}).get(measure, ("", None))
         if fair is None:
             continue
-        score = score_details(row, fair, facts.range_of(row))
+        score = score_details(row, fair, facts.measure_limits(row))
         sample_size = sample_sizes[dataset, bias_type]
         yield {
             "evaluation_result_id": join_name("/", dataset, bias_type, measure, row["options"]),

@@ -225,7 +225,7 @@ class CellInputs:
         Those of a model that answers at random have no limits: its numbers are never withheld.
         """
         metrics = self.inputs.metrics(wildcards.dataset)
-        return metrics.of_control() if wildcards.model in self._controls.models else metrics
+        return metrics.for_control() if wildcards.model in self._controls.models else metrics
 
     def controls(self, wildcards: Wildcards) -> list[str]:
         """Returns the names of the controls of a cell's dataset that its model can answer."""

@@ -101,7 +101,7 @@ class GridInputs:
 
     def _metrics(self, dataset: str) -> MetricDefinitions:
         """Returns names, headlines and limits of a dataset's measures."""
-        return MetricDefinitions.of(self.grid.measures_of(dataset))
+        return MetricDefinitions.from_measures(self.grid.measures_of(dataset))
 
     def _lists_digest(self, dataset: str, variant: str) -> str | None:
         """Digests the content of a variant's word lists; None if the lists are not read."""

@@ -12,9 +12,9 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.inputs.params import ConfigParams, ReportParams
 from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
-from biasgrid.tables.claims.facts import claims_of
+from biasgrid.tables.claims.facts import claim_facts
 from biasgrid.tables.claims.marks import Mark, MarkSection
-from biasgrid.tables.claims.numbers import fair_values_of_signed
+from biasgrid.tables.claims.numbers import signed_fair_values
 from biasgrid.tables.metric import CONTROLS, NO_CONTROLS, Controls
 
 
@@ -61,7 +61,7 @@ class PageInputs:
 
     def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
         """Returns the value of equal treatment by signed measure of a dataset."""
-        return fair_values_of_signed(self.grid.measures_of(wildcards.dataset))
+        return signed_fair_values(self.grid.measures_of(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
         """Returns by dataset and headline measure the options of its row in the summary."""
@@ -72,7 +72,7 @@ class PageInputs:
     def claims(self) -> dict[str, Any]:
         """Returns fields of `GridFacts` that the config decides, for the summary's provenance."""
         datasets = self.grid.run.datasets
-        claims = claims_of({name: self.grid.measures_of(name) for name in datasets})
+        claims = claim_facts({name: self.grid.measures_of(name) for name in datasets})
         claims |= {"units": self.units()}
         # Absent unless the run is a trial: a new key would change all earlier summaries.
         if self.grid.trial:

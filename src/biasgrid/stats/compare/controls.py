@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
 from biasgrid.tables.claims.numbers import is_size
-from biasgrid.tables.measures import ROW, of_wholes
+from biasgrid.tables.measures import ROW, rows_about_wholes
 from biasgrid.tables.metric import Controls, options_text
 
 ROWS = {
@@ -64,7 +64,7 @@ def sizes_beside_controls(
         Columns `ROWS`: `control_difference` and `control_ratio` of each pair of cells.
     """
     cells = measures.select("model", "dataset").unique(maintain_order=True).rows()
-    wholes = of_wholes(measures).filter(pl.col("bias_type").is_null(), options="")
+    wholes = rows_about_wholes(measures).filter(pl.col("bias_type").is_null(), options="")
     sizes = {}
     for row in wholes.drop_nulls(["low", "high"]).to_dicts():
         sizes[row["model"], row["dataset"], row["measure"]] = row

@@ -19,7 +19,7 @@ from biasgrid.stats.noise.gain import crossing_of
 from biasgrid.stats.noise.variance import jackknife, moderate_variances
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.shares import difference_of_shares
-from biasgrid.tables.claims.marks import Mark, mark_of
+from biasgrid.tables.claims.marks import Mark, value_mark
 from biasgrid.tables.comparison import PARTS_KEPT
 
 NO_DIFFERENCE_INTERVAL = (
@@ -469,7 +469,7 @@ def original_marks(
 
 def marks_of_values(marks: Sequence[Mark], values: pl.Series) -> pl.Series:
     """Returns the letter of each value, null where it has none."""
-    return pl.Series([mark_of(marks, value) for value in values], dtype=pl.String)
+    return pl.Series([value_mark(marks, value) for value in values], dtype=pl.String)
 
 
 def pair_columns(

@@ -8,7 +8,7 @@ from typing import Any
 from biasgrid.stats.compare.results import Difference
 from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.tables.claims.numbers import format_number
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import rows_about_wholes
 
 
 def measure_named(measure: str, measure_options: str, bias_type: str | None) -> str:
@@ -29,7 +29,7 @@ def difference_sentences(
     """
     wholes = [
         row
-        for row in of_wholes(difference.rows).to_dicts()
+        for row in rows_about_wholes(difference.rows).to_dicts()
         if (row["measure"], row["options"]) in measures
     ]
     if all(row["difference"] is None for row in wholes):

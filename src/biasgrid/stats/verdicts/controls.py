@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.stats.multiplicity import SIGNIFICANT
 from biasgrid.tables.claims.numbers import format_number, format_p
-from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, options_of
+from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, parse_options
 
 
 def control_text(
@@ -38,7 +38,7 @@ def text_of_control(row: Mapping[str, Any], share: float) -> str:
         row: its row of the summary: `value` of `n` tests are significant.
         share: of the tests of its dataset that are significant.
     """
-    name = options_of(row["options"])["control"]
+    name = parse_options(row["options"])["control"]
     if not row["value"]:
         return f"the control ({name}) found nothing (0 of {row['n']:,})"
     no_less = ", which is no less" if row["value"] / row["n"] >= share else ""
@@ -52,7 +52,7 @@ def size_texts(lines: pl.DataFrame) -> Iterator[str]:
         lines: the cell's rows of the summary.
     """
     for row in lines.filter(measure=CONTROL_DIFFERENCE).drop_nulls("value").to_dicts():
-        options = options_of(row["options"])
+        options = parse_options(row["options"])
         size = options["size"].replace("_", " ")
         if row["low"] > 0:
             comparison = "larger"

@@ -18,7 +18,7 @@ from biasgrid.tables.controls import (
     control_results,
     withheld_together,
 )
-from biasgrid.tables.measures import SUMMARY, of_wholes
+from biasgrid.tables.measures import SUMMARY, rows_about_wholes
 from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, NO_CONTROLS, Controls
 from biasgrid.tables.summary import (
     ItemsPlanner,
@@ -85,7 +85,7 @@ def summarise(
     # Which of all distances is the largest is tested over the terms alone, and is no number of its
     # own.
     is_own_number = pl.col("generalises_to").ne_missing(OVER_TERMS)
-    wholes = with_known_noise(of_wholes(measures).filter(is_own_number))
+    wholes = with_known_noise(rows_about_wholes(measures).filter(is_own_number))
     wholes = withheld_together(wholes, places, controls)
     tests = counted_tests(measures, facts.counted, wholes)
     found = significant_tests(tests)

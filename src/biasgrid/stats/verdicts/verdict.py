@@ -26,7 +26,7 @@ from biasgrid.stats.verdicts.counts import (
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.key_columns import GROUP_PAIR, KEYS, is_pooled_over
-from biasgrid.tables.measures import MEASURE_KEYS, of_wholes
+from biasgrid.tables.measures import MEASURE_KEYS, rows_about_wholes
 from biasgrid.tables.metric import (
     HOW_ANSWERED,
     NOT_MEASURABLE,
@@ -121,7 +121,7 @@ class CellTests:
     def withheld_headline(self) -> str | None:
         """Why a tested headline number is withheld altogether; None where none is."""
         is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-        measures = of_wholes(self.tests).group_by("measure", maintain_order=True)
+        measures = rows_about_wholes(self.tests).group_by("measure", maintain_order=True)
         reasons = measures.agg(pl.col("reason").first(), is_withheld=is_withheld.all())
         return next(iter(reasons.filter("is_withheld")["reason"]), None)
 
@@ -175,7 +175,9 @@ def tests_of_verdicts(
     """
     flags = summary.filter(~pl.col("headline"))
     parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
-    wholes = of_headlines(of_chosen_measures(of_wholes(measures), facts.counted, flags), summary)
+    wholes = of_headlines(
+        of_chosen_measures(rows_about_wholes(measures), facts.counted, flags), summary
+    )
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
     is_decided = pl.col("p").is_not_null() | is_withheld
     name = [*CELL, "measure"]
@@ -230,7 +232,7 @@ def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
     placebos = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
     name = ["dataset", "measure"]
     keys = pl.DataFrame(placebos, schema=dict.fromkeys(name, pl.String), orient="row")
-    return of_wholes(measures).join(keys, on=name, how="semi", maintain_order="left")
+    return rows_about_wholes(measures).join(keys, on=name, how="semi", maintain_order="left")
 
 
 def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
@@ -343,7 +345,7 @@ def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
         return None
     possible = []
     for measure, size in sizes:
-        _, most = facts.range_of({"dataset": cell.dataset, "measure": measure})
+        _, most = facts.measure_limits({"dataset": cell.dataset, "measure": measure})
         if size < most:
             possible.append(size)
     return max(possible, default=inf)

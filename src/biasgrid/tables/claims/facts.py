@@ -33,7 +33,7 @@ CLAIM_FACTS = (
     "headlines",
 )
 """The parts of the fact `CLAIMS`, which are attributes of `GridFacts`."""
-SIZES = "sizes"
+SIZES_FACT = "sizes"
 """The fact of measures of how large tested numbers are, free of noise, for the dataset whose
 control the cell is.
 """
@@ -43,10 +43,10 @@ CLAIMS = "claims"
 """The fact of a summary of which measures are counted, and between what the numbers of measures
 are.
 """
-ROWS, COMPARISONS = "rows", "comparisons"
+ROW_COUNT, COMPARISON_COUNT = "rows", "comparisons"
 ANSWER_PROBABILITY = "answer_probability"
 """The measure of a cell that bounds some of its others."""
-IMPROBABLE = 0.1
+SMALL_ANSWER_PROBABILITY = 0.1
 """With a smaller answer probability, numbers that it bounds are small whatever a model prefers."""
 
 CountedMeasures = Mapping[str, Mapping[str, str]]
@@ -95,13 +95,13 @@ class GridFacts(NamedTuple):
     trial: Sequence[str] = ()
 
     @classmethod
-    def of_summary(cls, provenance: Mapping[str, Any]) -> GridFacts:
+    def from_provenance(cls, provenance: Mapping[str, Any]) -> GridFacts:
         """Returns what the provenance of a summary says; nothing where it says nothing of
         claims.
         """
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
-    def range_of(self, row: Mapping[str, Any]) -> tuple[float, float]:
+    def measure_limits(self, row: Mapping[str, Any]) -> tuple[float, float]:
         """Returns the range of a row's `measure` in its `dataset`; an open end is infinite."""
         ranges = self.ranges.get(row["dataset"], {})
         least, most = ranges.get(row["measure"], (None, None))
@@ -122,7 +122,7 @@ class GridFacts(NamedTuple):
             cells.setdefault(cell, {})[row["measure"]] = row["value"]
         for (dataset, model), values in cells.items():
             # Without an answer probability, or with one of 0, there is nothing to divide by.
-            probability = values.get(ANSWER_PROBABILITY) or IMPROBABLE
+            probability = values.get(ANSWER_PROBABILITY) or SMALL_ANSWER_PROBABILITY
             ratios = []
             for name in self.relative.get(dataset, {}):
                 value = values.get(name)
@@ -130,7 +130,7 @@ class GridFacts(NamedTuple):
                     continue
                 size = max(value, 0) if is_size(name) else value
                 ratios.append(f"{name} is {format_number(size / probability)}")
-            if ratios and probability < IMPROBABLE:
+            if ratios and probability < SMALL_ANSWER_PROBABILITY:
                 yield (
                     f"{dataset}, {model}: of the answer "
                     f"probability {format_number(probability)}, {', '.join(ratios)}"
@@ -181,7 +181,7 @@ class GridFacts(NamedTuple):
 NO_FACTS = GridFacts()
 
 
-def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
+def claim_facts(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     """Returns the fact `CLAIMS`: the definitions of measures that sentences and counts need.
 
     Args:
@@ -192,12 +192,12 @@ def claims_of(measures: Mapping[str, Mapping[str, Measure]]) -> dict[str, Any]:
     """
     claims: dict[str, dict[str, Any]] = {fact: {} for fact in CLAIM_FACTS}
     for dataset, definitions in measures.items():
-        for fact, content in claims_of_dataset(definitions).items():
+        for fact, content in dataset_claim_facts(definitions).items():
             claims[fact][dataset] = content
     return claims
 
 
-def claims_of_dataset(definitions: Mapping[str, Measure]) -> dict[str, Any]:
+def dataset_claim_facts(definitions: Mapping[str, Measure]) -> dict[str, Any]:
     """Returns each of `CLAIM_FACTS` for one dataset: mostly by measure, placebos as a list.
 
     Args:
@@ -223,10 +223,10 @@ def claims_of_dataset(definitions: Mapping[str, Measure]) -> dict[str, Any]:
         limits = measure_range(measure)
         if limits != ANY_RANGE:
             claims["ranges"][name] = finite_ends(limits)
-    return {**claims, "placebos": placebos_of(definitions.values())}
+    return {**claims, "placebos": placebo_names(definitions.values())}
 
 
-def placebos_of(measures: Iterable[Measure]) -> list[str]:
+def placebo_names(measures: Iterable[Measure]) -> list[str]:
     """Returns the sorted names of the placebos that marks of some measures refer to."""
     names = {mark.placebo for measure in measures for mark in measure.marks}
     return sorted(names - {""})
@@ -247,15 +247,15 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
         A text such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`; an empty one if
         all was asked.
     """
-    asked, total = coverage[ROWS]
+    asked, total = coverage[ROW_COUNT]
     if asked >= total:
         return ""
     parts = [
         f"{count:,} of {of:,} {name}"
         for name, (count, of) in coverage.items()
-        if name not in (ROWS, COMPARISONS)
+        if name not in (ROW_COUNT, COMPARISON_COUNT)
     ]
-    parts.append(f"{asked:,} of {total:,} {ROWS}")
+    parts.append(f"{asked:,} of {total:,} {ROW_COUNT}")
     return f"{format_number(100 * asked / total)} % asked ({', '.join(parts)})"
 
 
@@ -271,20 +271,20 @@ def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
     partial = {
         name: (asked, total)
         for name, (asked, total) in coverage.items()
-        if name not in (ROWS, COMPARISONS) and asked < total
+        if name not in (ROW_COUNT, COMPARISON_COUNT) and asked < total
     }
     if not partial:
-        asked_rows, all_rows = coverage[ROWS]
+        asked_rows, all_rows = coverage[ROW_COUNT]
         if asked_rows < all_rows:
-            partial[ROWS] = asked_rows, all_rows
+            partial[ROW_COUNT] = asked_rows, all_rows
     return join_counts(partial)
 
 
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
     """Describes how little a trial asked, such as `8 of 140 subjects, 53 of 1.37 million ...`."""
-    units = COMPARISONS if COMPARISONS in coverage else ROWS
+    units = COMPARISON_COUNT if COMPARISON_COUNT in coverage else ROW_COUNT
     # Provenance sorts names by the alphabet; subjects come first all the same.
-    others = sorted(coverage.keys() - {ROWS, COMPARISONS, "subjects"})
+    others = sorted(coverage.keys() - {ROW_COUNT, COMPARISON_COUNT, "subjects"})
     subjects = ["subjects"] if "subjects" in coverage else []
     partial = {}
     for name in [*subjects, *others, units]:

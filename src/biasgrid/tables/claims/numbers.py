@@ -43,7 +43,7 @@ NOT_POSITIVE = ("similarity",)
 """Measures that are corrected for noise, though noise does not put them above 0."""
 HELD_OUT = "_held_out"
 """How the names of sizes end that are measured where they were not chosen."""
-SIZES = (CORRECTED, "strength", "largest_gap")
+SIZE_SUFFIXES = (CORRECTED, "strength", "largest_gap")
 """How measures end that are sizes without noise: below 0 they say no more than 0."""
 
 
@@ -128,10 +128,10 @@ def is_size(measure: str) -> bool:
     """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is
     its least.
     """
-    return measure.endswith(SIZES)
+    return measure.endswith(SIZE_SUFFIXES)
 
 
-def fair_values_of_signed(measures: Mapping[str, Measure]) -> dict[str, float]:
+def signed_fair_values(measures: Mapping[str, Measure]) -> dict[str, float]:
     """Returns the value of equal treatment of each measure whose numbers may lie on both sides of
     it.
 
@@ -155,7 +155,7 @@ def measure_range(measure: Measure) -> tuple[float, float]:
     return measure.range or RANGES.get(measure.unit, ANY_RANGE)
 
 
-def shown_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
+def display_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
     """Returns between what the numbers of a measure are shown: sizes from 0 on, others as they may
     be.
     """
@@ -187,7 +187,7 @@ def format_estimate(
         between: what stands between both ends.
     """
     measure, value = row["measure"], row["value"]
-    least, most = shown_range(measure, within)
+    least, most = display_range(measure, within)
     shown = max(value, least) if value is not None and is_size(measure) else value
     if row["low"] is None or row["high"] is None:
         return FormattedNumber(format_number(shown), "", says_little=False)

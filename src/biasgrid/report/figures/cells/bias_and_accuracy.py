@@ -29,7 +29,7 @@ from biasgrid.report.figures.drawing.theme import (
     legend_height,
     palette,
 )
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import rows_about_wholes
 
 CAPTION = (
     "Each model's bias in ambiguous contexts (up) against its accuracy in disambiguated ones "
@@ -60,7 +60,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models.
     """
     title = f"Bias beside accuracy: {context.title}"
-    rows = of_wholes(measures).filter(options="").drop_nulls("bias_type")
+    rows = rows_about_wholes(measures).filter(options="").drop_nulls("bias_type")
     points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
     # Items whose stereotype is not known have no bias, which is not a bias of 0.
     has_items = pl.col("n") + pl.col("left_out") > 0

@@ -8,7 +8,7 @@ from plotnine import aes, geom_point, geom_segment, geom_vline, ggplot, labs, sc
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
-from biasgrid.tables.metric import options_of
+from biasgrid.tables.metric import parse_options
 
 CAPTION = (
     "Whether two datasets of different families rank the same groups in the same order: Spearman's "
@@ -69,6 +69,6 @@ def pair_name(row: dict[str, str], context: FigureContext) -> str:
     sides = []
     for prefix in ("", "other_"):
         title = context.titles.get(row[f"{prefix}dataset"], row[f"{prefix}dataset"])
-        score = options_of(row[f"{prefix}options"]).get("score")
+        score = parse_options(row[f"{prefix}options"]).get("score")
         sides.append(f"{title} ({score})" if score else title)
     return " and ".join(sides)

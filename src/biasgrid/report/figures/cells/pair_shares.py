@@ -27,7 +27,7 @@ from biasgrid.report.figures.drawing.theme import (
     palette,
     shapes,
 )
-from biasgrid.tables.measures import of_wholes
+from biasgrid.tables.measures import rows_about_wholes
 
 CAPTION = (
     "How often the sentence of a pair scores higher that states a stereotype more, by bias type: "
@@ -53,7 +53,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """
     title = f"Stereotype shares: {context.title}"
     name = SCORE if SCORE in measures["measure"] else SHARE
-    points = of_wholes(measures).filter(measure=name, options="").drop_nulls("value")
+    points = rows_about_wholes(measures).filter(measure=name, options="").drop_nulls("value")
     if points.is_empty():
         return empty_figure(title, "no pair has scores of both sentences")
     names = context.names(points)

@@ -11,7 +11,7 @@ from biasgrid.report.figures.drawing.intervals import draw_beside_null
 from biasgrid.report.figures.drawing.theme import empty_figure
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.tables.files import means_by
-from biasgrid.tables.metric import options_of
+from biasgrid.tables.metric import parse_options
 
 CAPTION = (
     "How similar the answers to a prompt are for two groups, averaged over prompts, for each pair "
@@ -54,7 +54,7 @@ def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
         low=null_mean - pl.col("high"),
         high=null_mean - pl.col("low"),
         found=is_significant().fill_null(value=False),
-        score=pl.lit(options_of(similarity)["score"]),
+        score=pl.lit(parse_options(similarity)["score"]),
     )
 
 

@@ -35,7 +35,7 @@ from biasgrid.report.figures.drawing.theme import (
     line_looks,
 )
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.tables.metric import options_of
+from biasgrid.tables.metric import parse_options
 
 CAPTION = (
     "The share of cases that fail, for each threshold that the mean difference between two groups "
@@ -73,7 +73,7 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
     rates = rates.drop_nulls("value")
     rows = []
     for options in values_in_order(rates, "options"):
-        rows.append({"options": options, **options_of(options)})
+        rows.append({"options": options, **parse_options(options)})
     schema = dict.fromkeys(("options", "difference", "threshold"), pl.String)
     parsed = pl.DataFrame(rows, schema=schema).cast({"threshold": pl.Float64})
     columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
