@@ -1,7 +1,7 @@
 """Writes and reads tables, and averages their columns by keys.
 
-Every table is a Parquet file that is validated when it is written and when it is read, is written
-to a temporary name and renamed, and carries its provenance in the file's metadata.
+Every table is a Parquet file. It is validated when it is written and when it is read, is written to
+a temporary name and renamed, and carries its provenance in the file's metadata.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ from biasgrid.base.files import whole_file
 
 PROVENANCE_KEY = "biasgrid"
 OF = "of"
-"""The fact of a table's provenance that names its dataset, model and shard, as its path does."""
+"""The fact of a table's provenance that names its dataset, model and shard, as its path does:
+`DATASET/MODEL/SHARD`. Tables that belong to no dataset do not have it.
+"""
 REMEDY = "remove it and run again"
 ROWS_A_GROUP = 2**17
-"""How many rows a row group of a file has: what is read at least where some rows are."""
-NUMBERS = (pl.UInt32, pl.UInt64)
-"""The types of columns that number something, such as instances, or have digests; most rise from
-row to row.
+"""Rows per row group of a file, the smallest unit that is read."""
+NUMBERING_TYPES = (pl.UInt32, pl.UInt64)
+"""The types of columns that number something, such as instances, or have digests. Most of them rise
+from row to row.
 """
 FLOATS = (pl.Float32, pl.Float64)
 IN_MEMORY = pl.InMemoryEngine()
@@ -47,7 +49,9 @@ class TableError(UserError):
 def write_table(
     frame: pl.DataFrame, path: str | Path, schema: pa.DataFrameSchema, provenance: Mapping[str, Any]
 ) -> None:
-    """Validates a table and writes it with its provenance; a reader never sees a half-written file.
+    """Validates a table and writes it with its provenance, which must be JSON.
+
+    A reader never sees a half-written file: after an error the old file, if any, is still there.
 
     Raises:
         TableError: the table does not fit its schema.
@@ -65,11 +69,14 @@ def write_table_in_parts(
 ) -> None:
     """Writes a table of which only a few parts at a time are in memory; see `write_table`.
 
+    Each part is validated by itself, so a check of whole columns, such as `Unique`, does not see
+    repetitions in different parts.
+
     Args:
-        parts: the rows, part by part; of none the table has no rows.
+        parts: the rows, part by part, in the order of the table; without parts it has no rows.
         path: the file.
-        schema: the schema, of each part.
-        provenance: what the table shall carry.
+        schema: the schema of each part.
+        provenance: the provenance of the table, as JSON.
 
     Raises:
         TableError: a part does not fit its schema.
@@ -90,7 +97,7 @@ def write_parts(
     schema: pa.DataFrameSchema,
     provenance: Mapping[str, Any],
 ) -> None:
-    """Writes the parts of a table; see `write_table_in_parts`."""
+    """Writes the parts of a table, without validating them; see `write_table_in_parts`."""
     empty = empty_table(schema)
     columns = arrow_table(empty).schema
     options = encodings(empty.schema)
@@ -114,31 +121,30 @@ def arrow_table(frame: pl.DataFrame) -> pyarrow.Table:
 
 
 def encodings(columns: Mapping[str, pl.DataType]) -> dict[str, Any]:
-    """Returns how columns are written, as arguments of pyarrow's writer.
+    """Returns the encodings of columns, as arguments of pyarrow's writer.
 
-    Of numbers only differences are written, which take no room where they rise evenly. Of other
-    columns their distinct values are written once a row group, but of floats, few of which are
-    alike.
+    Numberings are written as differences, which take no room if they rise evenly. Of all other
+    columns but floats, of which few are equal, distinct values are written once per row group.
 
     Args:
         columns: names and types.
     """
-    rising, repeated = [], []
+    rising, dictionary_columns = [], []
     for name, dtype in columns.items():
-        if dtype in NUMBERS:
+        if dtype in NUMBERING_TYPES:
             rising.append(name)
             continue
         if isinstance(dtype, pl.List):
             # Parquet names the elements of a list, not the list.
             if dtype.inner not in FLOATS:
-                repeated.append(f"{name}.list.element")
+                dictionary_columns.append(f"{name}.list.element")
         elif dtype not in FLOATS:
-            repeated.append(name)
+            dictionary_columns.append(name)
     return {
         "compression": "zstd",
         "column_encoding": dict.fromkeys(rising, "DELTA_BINARY_PACKED"),
-        "use_dictionary": repeated,
-        # They are not used: which rows are read is known otherwise.
+        "use_dictionary": dictionary_columns,
+        # Statistics would help to skip row groups, but rows are always read by position.
         "write_statistics": False,
     }
 
@@ -156,10 +162,10 @@ def read_table(
     Args:
         path: the file.
         schema: its schema.
-        columns: which columns; None for all.
-        anywhere: whether it may lie elsewhere than where it was made, see `check_place`.
-        rows: which rows, in steps of 1; of the file only the row groups that have them are read.
-            None for all.
+        columns: the columns, all by default.
+        anywhere: whether the file may lie elsewhere than where it was made, see `check_place`.
+        rows: positions of consecutive rows, all by default. Only the row groups with these rows are
+            read. The range may end beyond the table, which is then read to its end.
 
     Raises:
         TableError: the file is not readable as Parquet, was not made by biasgrid, is of another
@@ -180,7 +186,7 @@ def read_unchecked(
     anywhere: bool = False,
     rows: range | None = None,
 ) -> pl.DataFrame:
-    """Reads a table that still has to be validated; see `read_table`."""
+    """Reads a table without validating it; see `read_table`."""
     read_facts(path, schema.name, anywhere)
     table = pl.scan_parquet(path, glob=False)
     if columns is not None:
@@ -194,37 +200,34 @@ def read_unchecked(
 
 
 def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.DataFrame:
-    """Reads tables of one schema, one below the other; of no tables it returns one without rows.
-
-    A check takes half a millisecond a column, however few the rows: all are checked at once, where
-    all are well.
+    """Reads tables of one schema, one below the other; without paths, a table without rows.
 
     Raises:
         TableError: see `read_table`.
     """
     tables = [(path, read_unchecked(path, schema)) for path in paths]
     empty = empty_table(schema)
+    # A check takes half a millisecond a column, however few the rows. So all tables are checked at
+    # once, and one by one only to name the one with a fault.
     with_empty = [empty, *(table for _, table in tables)]
     if all(table.schema == empty.schema for table in with_empty):
         together = pl.concat(with_empty)
         with suppress(TableError):
             validate_table(together, schema, "all together")
             return together
-    # One of them does not fit, or each does by itself.
+    # Tables may also fail together and pass one by one, such as if values are unique in each.
     for path, table in tables:
         validate_table(table, schema, path, remedy=f"; {REMEDY}")
     return pl.concat(with_empty)
 
 
-def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
-    """Reads some rows of a table, wherever it lies.
-
-    Of its file only the row groups with these rows are read.
+def read_table_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
+    """Reads some rows of a table, wherever it lies, and validates the row groups with them.
 
     Args:
         path: the file.
         schema: its schema.
-        rows: which rows, counted from 0, rising; shape (rows,).
+        rows: positions from 0, rising, none twice; shape (rows,).
 
     Raises:
         TableError: the file is not readable as Parquet, was not made by biasgrid, has no such rows
@@ -233,7 +236,7 @@ def read_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> p
     group_of, place_in_group = np.divmod(rows, ROWS_A_GROUP)
     groups = np.unique(group_of)
     table = read_row_groups(path, schema, groups)
-    # All row groups are full but the last one of the file.
+    # All row groups but the last one of the file are full.
     places = np.searchsorted(groups, group_of) * ROWS_A_GROUP + place_in_group
     if places.max(initial=-1) >= len(table):
         raise unreadable_table(path, schema.name, IndexError(f"no row {rows[-1]}"))
@@ -244,15 +247,15 @@ def read_row_groups(path: str | Path, schema: pa.DataFrameSchema, groups: IntArr
     """Reads some row groups of a table, one below the other, and validates them.
 
     Args:
-        path: the file.
+        path: the file. All of its row groups but the last one must have `ROWS_A_GROUP` rows.
         schema: its schema.
-        groups: which row groups, counted from 0, rising; shape (groups,).
+        groups: positions of row groups from 0, rising, none twice; shape (groups,).
 
     Raises:
-        TableError: see `read_rows`.
+        TableError: see `read_table_rows`.
     """
     read_facts(path, schema.name, anywhere=True)
-    # Row groups that follow each other are read at once.
+    # Consecutive row groups are read at once.
     gaps = np.flatnonzero(np.diff(groups) > 1) + 1
     runs = [run for run in np.split(groups, gaps) if len(run)]
     table = pl.scan_parquet(path, glob=False)
@@ -270,11 +273,11 @@ class TablesInRows:
     """Tables of one schema, one below the other, of which some rows at a time are read.
 
     Attributes:
-        count: how many rows there are.
+        row_count: the number of rows of all tables.
     """
 
     def __init__(self, paths: Sequence[str | Path], schema: pa.DataFrameSchema):
-        """Looks at the files.
+        """Reads the sizes of the files, of which there must be at least one.
 
         Raises:
             TableError: a file is not readable as Parquet, was not made by biasgrid, or is of
@@ -284,14 +287,16 @@ class TablesInRows:
         for path in paths:
             read_facts(path, schema.name)
         self.ends = np.cumsum([count_rows(path) for path in paths])
-        self.count = int(self.ends[-1])
+        self.row_count = int(self.ends[-1])
 
-    def read(self, first: int, rows: int, columns: Sequence[str], *, check: bool) -> pl.DataFrame:
+    def read(
+        self, start: int, row_count: int, columns: Sequence[str], *, check: bool
+    ) -> pl.DataFrame:
         """Reads some columns of consecutive rows.
 
         Args:
-            first: the first row, counted from 0.
-            rows: how many there are.
+            start: the position of the first row, from 0.
+            row_count: the number of rows, at least 1. All must exist: fewer come back in silence.
             columns: the columns.
             check: whether they are validated.
 
@@ -299,12 +304,13 @@ class TablesInRows:
             TableError: a file is not readable, or the rows do not fit its schema.
         """
         read = read_table if check else read_unchecked
-        starts = [0, *self.ends[:-1]]
-        end = first + rows
+        file_starts = [0, *self.ends[:-1]]
+        end = start + row_count
         parts = []
-        for path, file_start, file_end in zip(self.paths, starts, self.ends, strict=True):
-            if end > file_start and first < file_end:
-                own_rows = range(max(first - file_start, 0), end - file_start)
+        for path, file_start, file_end in zip(self.paths, file_starts, self.ends, strict=True):
+            if end > file_start and start < file_end:
+                # The range may end beyond this file: a slice stops there.
+                own_rows = range(max(start - file_start, 0), end - file_start)
                 parts.append(read(path, self.schema, columns, rows=own_rows))
         return pl.concat(parts)
 
@@ -321,8 +327,14 @@ def validate_table(
 ) -> None:
     """Checks a table against its schema.
 
+    Args:
+        frame: the table.
+        schema: the schema.
+        path: the name of its file, for the message.
+        remedy: the end of the message's first line, such as `; remove it and run again`.
+
     Raises:
-        TableError: with the file, the remedy, the columns, and what was expected of them.
+        TableError: with all columns that do not fit, and the values that were expected.
     """
     try:
         with pl.Config(set_engine_affinity=IN_MEMORY):
@@ -367,15 +379,25 @@ def read_column_types(path: str | Path, kind: str) -> dict[str, pl.DataType]:
 def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, Any]:
     """Returns the provenance that a table carries.
 
+    Args:
+        path: the table.
+        anywhere: whether the file may lie elsewhere than where it was made.
+
     Raises:
-        TableError: the file is not readable as Parquet, or carries none, so it was not made by
-            biasgrid; or it is of another cell, unless it may lie `anywhere`.
+        TableError: the file is not readable as Parquet, or carries no provenance, so it was not
+            made by biasgrid; or it is of another cell, unless it may lie `anywhere`.
     """
     return read_facts(path, "biasgrid", anywhere)
 
 
 def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str, Any]:
-    """Returns the provenance of a table; see `read_provenance`."""
+    """Returns the provenance of a table; see `read_provenance`.
+
+    Args:
+        path: the table.
+        kind: the kind of table, for the message if it is not readable.
+        anywhere: whether the file may lie elsewhere than where it was made.
+    """
     try:
         metadata = pl.read_parquet_metadata(path)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -390,40 +412,36 @@ def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str,
     return facts
 
 
-def check_place(path: Path, of: str) -> None:
+def check_place(path: Path, origin: str) -> None:
     """Refuses a table that lies in the place of another cell, dataset or shard.
 
     Args:
         path: the file: `DATASET/MODEL.parquet`, `DATASET/MODEL/SHARD.parquet` and the like, or for
             several tables of one cell a file of any name in a folder `DATASET/MODEL`.
-        of: the cell, dataset or shard in its provenance, such as `DATASET/MODEL`.
+        origin: the cell, dataset or shard in its provenance, such as `DATASET/MODEL`.
 
     Raises:
         TableError: with both, and what to do.
     """
     parts = path.absolute().with_suffix("").parts
-    depth = of.count("/") + 1
+    depth = origin.count("/") + 1
     place = "/".join(parts[-depth:])
-    place_of_folder = "/".join(parts[-depth - 1 : -1])
-    if of not in (place, place_of_folder):
-        raise TableError(f"{path}: is the table of {of}; expected that of {place}; {REMEDY}")
+    folder_place = "/".join(parts[-depth - 1 : -1])
+    if origin not in (place, folder_place):
+        raise TableError(f"{path}: is the table of {origin}; expected that of {place}; {REMEDY}")
 
 
 def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> pl.DataFrame:
-    """Returns the mean of a column by keys, summed in the order of the rows.
-
-    The result is therefore the same each time.
-
-    polars sums the groups of large tables in whatever order its threads meet their rows.
+    """Returns the mean of a column by keys, to the last bit the same in each run.
 
     Args:
-        frame: the keys and the column, of numbers.
-        keys: what to group by; a null is a key like others.
-        value: the column; nulls are left out.
+        frame: the keys, and the column of numbers.
+        keys: the columns to group by; null is a key like any other.
+        value: the column of numbers; nulls are left out.
 
     Returns:
-        The keys in the order of their first appearance, and the column, Float64, null where there
-        are nulls alone.
+        The keys in the order of their first appearance, and the column, Float64, null for a group
+        of nulls.
     """
     groups = frame.select(keys).unique(maintain_order=True)
     rows = frame.select(*keys, value).join(
@@ -432,10 +450,11 @@ def means_by(frame: pl.DataFrame, keys: Sequence[str], value: str = "value") -> 
         nulls_equal=True,
         maintain_order="left",
     )
-    known = rows.drop_nulls(value)
-    group = known["group_number"].to_numpy()
+    rows_with_value = rows.drop_nulls(value)
+    group = rows_with_value["group_number"].to_numpy()
     counts = np.bincount(group, minlength=len(groups))
-    sums = np.bincount(group, known[value].to_numpy(), minlength=len(groups))
+    # polars sums the groups of large tables in whatever order its threads meet their rows.
+    sums = np.bincount(group, rows_with_value[value].to_numpy(), minlength=len(groups))
     has_value = counts > 0
     with np.errstate(invalid="ignore"):
         means = pl.Series(value, np.where(has_value, sums / counts, np.nan))

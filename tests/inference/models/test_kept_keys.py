@@ -19,7 +19,7 @@ from biasgrid.inference.models.kept_keys import (
     write_keys,
 )
 from biasgrid.tables import files
-from biasgrid.tables.files import TableError, read_rows, read_table, write_table
+from biasgrid.tables.files import TableError, read_table_rows, read_table, write_table
 from biasgrid.tables.schema import answer_schema
 
 ROWS = [
@@ -112,15 +112,15 @@ def test_of_a_table_only_the_row_groups_with_wanted_rows_are_read(
     table = pl.DataFrame({"key": keys, "row": pl.int_range(count, dtype=pl.UInt32, eager=True)})
     write_table(table, path, KEPT_KEYS, {})
     rows = np.array([0, 15, 48, 50, count - 1])
-    assert read_rows(path, KEPT_KEYS, rows).equals(table[rows])
-    assert read_rows(path, KEPT_KEYS, np.arange(count)).equals(table)
-    assert read_rows(path, KEPT_KEYS, rows[:0]).equals(table.clear())
+    assert read_table_rows(path, KEPT_KEYS, rows).equals(table[rows])
+    assert read_table_rows(path, KEPT_KEYS, np.arange(count)).equals(table)
+    assert read_table_rows(path, KEPT_KEYS, rows[:0]).equals(table.clear())
     with pytest.raises(TableError, match=f"no row {count}"):
-        read_rows(path, KEPT_KEYS, np.array([0, count]))
+        read_table_rows(path, KEPT_KEYS, np.array([0, count]))
     damage(path, 1)
-    assert read_rows(path, KEPT_KEYS, rows).equals(table[rows])
+    assert read_table_rows(path, KEPT_KEYS, rows).equals(table[rows])
     with pytest.raises(TableError, match="not a readable kept keys table"):
-        read_rows(path, KEPT_KEYS, np.array([20]))
+        read_table_rows(path, KEPT_KEYS, np.array([20]))
 
 
 def random_cell(folder: Path) -> Cell:

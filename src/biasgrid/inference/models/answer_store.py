@@ -40,7 +40,7 @@ from biasgrid.tables.files import (
     count_rows,
     empty_table,
     read_provenance,
-    read_rows,
+    read_table_rows,
     read_table,
     write_table,
     write_table_in_parts,
@@ -162,7 +162,9 @@ class AnswerStore:
         # Most files of a cell of many shards have none.
         if found.is_empty():
             return empty_table(self.schema), {}
-        answers = read_rows(path, self.predictions_schema, found["row"].to_numpy().astype(np.int64))
+        answers = read_table_rows(
+            path, self.predictions_schema, found["row"].to_numpy().astype(np.int64)
+        )
         answers = answers.with_columns(found["instance"], found["key"]).select(
             list(self.schema.columns)
         )
