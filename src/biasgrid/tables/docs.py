@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from itertools import groupby
+from typing import NamedTuple
 
 import pandera.polars as pa
 
@@ -18,72 +19,92 @@ from biasgrid.tables.key_columns import Key
 from biasgrid.tables.metric import Limit, Measure
 
 Makers = Mapping[str, Callable[[], str]]
-"""Functions that write a table in Markdown, by its name."""
+"""Functions that return a table in Markdown, by the table's name."""
 
-COLUMN = ("column", "type", "meaning")
-MANY = 3
-"""A column that so many tables have, with one type and meaning, is described once."""
+COLUMN_HEADER = ("column", "type", "meaning")
+MANY_TABLES = 3
+"""A column that at least so many tables have with the same meaning is described once."""
 
 TABLE_MARKS = re.compile(r"(<!-- table: ([^>]+) -->\n).*?(<!-- end of table -->)", flags=re.DOTALL)
 
 
 def with_tables(text: str, makers: Makers) -> str:
-    """Returns a document with each of its tables made anew.
+    """Returns a document with its tables replaced by those of `makers`.
 
     Raises:
-        KeyError: there is no table of such a name.
+        KeyError: there is no maker of a table's name.
     """
-    return TABLE_MARKS.sub(lambda found: f"{found[1]}\n{makers[found[2]]()}\n{found[3]}", text)
+    return TABLE_MARKS.sub(lambda match: f"{match[1]}\n{makers[match[2]]()}\n{match[3]}", text)
+
+
+class ColumnKey(NamedTuple):
+    """What columns of several tables must share to be described once; their types may differ."""
+
+    name: str
+    meaning: str
+
+
+class ColumnRow(NamedTuple):
+    """A row of a table of columns, as `COLUMN_HEADER` has it, but for backticks around the name."""
+
+    name: str
+    dtype: str
+    meaning: str
+
+    @property
+    def key(self) -> ColumnKey:
+        """Name and meaning."""
+        return ColumnKey(self.name, self.meaning)
 
 
 def column_tables(schemas: Mapping[str, pa.DataFrameSchema]) -> Makers:
     """Returns tables of the columns of schemas, `columns of NAME` and `columns of many tables`."""
-    types: dict[tuple[str, str], list[str]] = {}
+    types: dict[ColumnKey, list[str]] = {}
     for schema in schemas.values():
-        for name, dtype, meaning in column_rows(schema):
-            types.setdefault((name, meaning), []).append(dtype)
-    common = {column: dtypes for column, dtypes in types.items() if len(dtypes) >= MANY}
+        for row in column_rows(schema):
+            types.setdefault(row.key, []).append(row.dtype)
+    common = {key: dtypes for key, dtypes in types.items() if len(dtypes) >= MANY_TABLES}
     rows = []
-    for (name, meaning), dtypes in common.items():
-        rows.append((name, "; ".join(dict.fromkeys(dtypes)), meaning))
+    for key, dtypes in common.items():
+        rows.append((f"`{key.name}`", "; ".join(dict.fromkeys(dtypes)), key.meaning))
     tables: dict[str, Callable[[], str]] = {
-        "columns of many tables": partial(markdown_table, COLUMN, rows)
+        "columns of many tables": partial(markdown_table, COLUMN_HEADER, rows)
     }
     for name, schema in schemas.items():
         tables[f"columns of {name}"] = partial(column_table, schema, common)
     return tables
 
 
-def column_rows(schema: pa.DataFrameSchema) -> list[tuple[str, str, str]]:
-    """Returns name, type and meaning of each column of a schema."""
+def column_rows(schema: pa.DataFrameSchema) -> list[ColumnRow]:
+    """Returns a row for each column of a schema, in their order."""
     rows = []
     for name, column in schema.columns.items():
         dtype = f"{column.dtype.type}{', or null' if column.nullable else ''}"
-        rows.append((f"`{name}`", dtype, column.description))
+        rows.append(ColumnRow(name, dtype, column.description))
     return rows
 
 
-def column_table(schema: pa.DataFrameSchema, elsewhere: Collection[tuple[str, str]] = ()) -> str:
-    """Writes the columns of a schema.
+def column_table(schema: pa.DataFrameSchema, common: Collection[ColumnKey] = ()) -> str:
+    """Writes a table of the columns of a schema.
 
     Args:
         schema: the schema.
-        elsewhere: names and meanings of columns that the table of columns of many tables describes:
-            several of these in a row are only named.
+        common: columns that the table of columns of many tables describes. Two or more of them in a
+            row become one row, which links there; a single one is described here, too.
     """
     rows: list[tuple[str, str, str]] = []
-    for is_elsewhere, run in groupby(
-        column_rows(schema), lambda row: (row[0], row[2]) in elsewhere
-    ):
+    for is_common, run in groupby(column_rows(schema), lambda row: row.key in common):
         columns = list(run)
-        names = ", ".join(name for name, *_ in columns)
-        is_short = is_elsewhere and len(columns) > 1
-        rows += [(names, "", "[see above](#columns-of-many-tables)")] if is_short else columns
-    return markdown_table(COLUMN, rows)
+        if is_common and len(columns) > 1:
+            names = ", ".join(f"`{column.name}`" for column in columns)
+            rows.append((names, "", "[see above](#columns-of-many-tables)"))
+        else:
+            rows += [(f"`{column.name}`", column.dtype, column.meaning) for column in columns]
+    return markdown_table(COLUMN_HEADER, rows)
 
 
 def key_table(keys: Sequence[Key]) -> str:
-    """Writes a table of key columns with all that follows from a number having one."""
+    """Writes a table of key columns with all fields of `Key` but the description."""
     header = [field.name for field in fields(Key) if field.name != "description"]
     rows = []
     for key in keys:
@@ -101,19 +122,26 @@ def field_text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def measure_table(declared: Mapping[str, Measure]) -> str:
-    """Writes a table of measures: meaning, misreadings and values under equal treatment."""
+def measure_table(measures: Mapping[str, Measure]) -> str:
+    """Writes a table of measures: meaning, misreadings and values under equal treatment.
+
+    Args:
+        measures: the measures by name.
+    """
     rows = []
-    for name, measure in declared.items():
+    for name, measure in measures.items():
         fair = "" if measure.fair is None else f"{measure.fair:g}"
         rows.append((f"`{name}`", f"{measure.title}: {measure.meaning}", measure.is_not, fair))
     return markdown_table(("measure", "what it is", "what it is not", "equal treatment"), rows)
 
 
 def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
-    """Writes a table of validity flags.
+    """Writes a table of validity flags, with their limits and remedies.
 
-    It has their limits and remedies; families that share a flag share its row.
+    Families that define a flag alike share its row.
+
+    Args:
+        families: measures by family and name; those without a limit are left out.
     """
     header = ("flag", "families", "what it is", "speaks against a cell", "withholds", "what to do")
     flags: dict[str, dict[tuple[str, ...], list[str]]] = {}
@@ -133,14 +161,19 @@ def flag_table(families: Mapping[str, Mapping[str, Measure]]) -> str:
 
 
 def withheld_text(limit: Limit) -> str:
-    """Writes which measures a flag withholds."""
-    if isinstance(limit.withholds, bool):
-        return "all claims" if limit.withholds else "nothing"
-    return ", ".join(f"`{name}`" for name in limit.withholds)
+    """Returns the measures that a flag withholds: `all claims`, `nothing` or their names."""
+    if limit.withholds_all_claims:
+        return "all claims"
+    return ", ".join(f"`{name}`" for name in limit.withheld_measures) or "nothing"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Writes a table."""
+    """Writes a Markdown table. Pipes in rows are escaped, in the header not.
+
+    Args:
+        header: the titles of columns.
+        rows: one text for each column, without line breaks.
+    """
     lines = [header, ["---"] * len(header)]
     for row in rows:
         lines.append([cell.replace("|", "\\|") for cell in row])
