@@ -16,7 +16,13 @@ from biasgrid.base.references import exists, load, stage
 from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
-from biasgrid.tables.completeness import CellParts, CellTables, check_rows, read_whole_cell
+from biasgrid.tables.completeness import (
+    CellParts,
+    CellRows,
+    CellSource,
+    check_rows,
+    read_whole_cell,
+)
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS, Evidence
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.measures import ROW, cell_table
@@ -35,7 +41,7 @@ class ObservedParts:
 
     def __init__(
         self,
-        cell: Iterable[CellTables],
+        cell: Iterable[CellRows],
         observe: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame],
     ):
         """Takes a cell.
@@ -292,7 +298,7 @@ def observe_in_parts(
     keys = load(stage(family, "keys")).KEYS
     stages = load(stage(family, "observe"))
     read, said = getattr(stages, "READ", None), getattr(stages, "SAID", None)
-    files = (instances_path, prediction_paths, keys, answer, name)
+    source = CellSource(instances_path, prediction_paths, keys, answer, name)
     scorers = [scorer_predictions] if scorer_predictions else []
 
     def observe(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
@@ -303,8 +309,8 @@ def observe_in_parts(
 
     unit = getattr(stages, "UNIT", None)
     if unit is None:
-        return observe(*read_whole_cell(*files, read, said))
-    return ObservedParts(CellParts(*files, stages.READ, stages.SAID, unit), observe)
+        return observe(*read_whole_cell(source, read, said))
+    return ObservedParts(CellParts(source, stages.READ, stages.SAID, unit), observe)
 
 
 def cell_location(

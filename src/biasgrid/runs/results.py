@@ -17,7 +17,7 @@ from biasgrid.families.cell import observe_in_parts, whole_table
 from biasgrid.families.responses import read_scorers
 from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
-from biasgrid.tables.completeness import read_whole_cell
+from biasgrid.tables.completeness import CellSource, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.instances import read_instances
@@ -239,7 +239,8 @@ class TablesOfCells:
         self.check_there([instances, *paths])
         cell_provenance(instances, paths)
         kind = self.config.question(model, self.dataset).answer
-        return read_whole_cell(instances, paths, self.keys, kind, f"{model} on {self.dataset}")
+        name = f"{model} on {self.dataset}"
+        return read_whole_cell(CellSource(instances, paths, self.keys, kind, name))
 
     def check_there(self, paths: Sequence[Path]) -> None:
         """Refuses tables that are missing, with the command that makes them.

@@ -5,6 +5,7 @@ invalid headlines.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,203 +45,214 @@ WITHHELD_COLUMNS = (
     "null_mean",
     "method",
 )
-"""The columns that are null where a number is not measurable; `reason` says why."""
+"""The columns that are null if a number is not measurable; `reason` says why."""
 
 
 ROWS_A_BLOCK = 2 * ROWS_A_GROUP
-"""How many rows of a cell are read at once."""
+"""The number of rows of a cell that are read at once."""
 SMALLEST_SHARE = 4
-"""A part is made once a fourth of the rows in memory are of whole units: else rows would be copied
-again and again.
+"""A part is yielded once a fourth of the rows in memory are of whole units. If it were yielded
+earlier, the other rows would be copied again and again.
 """
-CellTables = tuple[pl.DataFrame, pl.DataFrame]
-"""Instances, and predictions of just these."""
+
+
+class CellRows(NamedTuple):
+    """Instances of a cell, and the predictions of just these.
+
+    In a part of a cell, and in a cell whose predictions are in the order of its instances, rows of
+    both tables correspond one by one; else they are matched by `instance`.
+    """
+
+    instances: pl.DataFrame
+    predictions: pl.DataFrame
 
 
 class IncompleteCell(UserError):  # noqa: N818
     """A cell without exactly one prediction for each instance, of which nothing is reported."""
 
 
+@dataclass(frozen=True)
+class CellSource:
+    """The files of a cell.
+
+    Attributes:
+        instances_path: the dataset's instances.
+        prediction_paths: the predictions of all shards, in any order; at least one.
+        keys: the columns of the dataset's family.
+        kind: the answer kind of the predictions.
+        name: the name of the cell in messages.
+    """
+
+    instances_path: Path
+    prediction_paths: Sequence[Path]
+    keys: FamilyKeys
+    kind: str
+    name: str
+
+
 def read_whole_cell(
-    instances_path: Path,
-    prediction_paths: Sequence[Path],
-    keys: FamilyKeys,
-    kind: str,
-    name: str,
+    source: CellSource,
     columns: Sequence[str] | None = None,
     answer_columns: Collection[str] | None = None,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+) -> CellRows:
     """Reads the instances and the predictions of a cell.
 
     Args:
-        instances_path: the dataset's instances.
-        prediction_paths: the predictions of all shards, in any order.
-        keys: the columns of the dataset's family.
-        kind: the answer kind of the predictions.
-        name: what to call the cell in messages.
-        columns: which columns of the instances to read; None for all.
-        answer_columns: which columns of the predictions to read, of those that the kind has; None
-            for all.
+        source: the files.
+        columns: the columns of the instances; all by default.
+        answer_columns: the columns of the predictions, of which those that the answer kind does not
+            have are left out; all by default.
 
     Returns:
-        Both tables, as they stand in the files.
+        Both tables, with rows in the order of the files.
 
     Raises:
         TableError: a file does not fit its schema.
         IncompleteCell: not every instance has exactly one prediction.
     """
-    instances = read_instances(instances_path, keys, columns)
-    schema = answer_schema(kind)
-    chosen = [name for name in schema.columns if answer_columns is None or name in answer_columns]
-    predictions = pl.concat(read_table(path, schema, chosen) for path in prediction_paths)
+    instances = read_instances(source.instances_path, source.keys, columns)
+    schema = answer_schema(source.kind)
+    present = [
+        column for column in schema.columns if answer_columns is None or column in answer_columns
+    ]
+    predictions = pl.concat(read_table(path, schema, present) for path in source.prediction_paths)
     try:
         check_complete(instances, predictions)
     except IncompleteCell as error:
-        raise IncompleteCell(f"{name}: {error}") from None
-    return instances, predictions
+        raise IncompleteCell(f"{source.name}: {error}") from None
+    return CellRows(instances, predictions)
 
 
 class Block(NamedTuple):
     """Consecutive rows of a cell.
 
     Attributes:
-        first: the first row.
-        rows: how many there are.
-        least: the smallest unit among them.
+        start: the position of the first row.
+        row_count: the number of rows.
+        least_unit: the smallest unit among them.
     """
 
-    first: int
-    rows: int
-    least: int
+    start: int
+    row_count: int
+    least_unit: int
 
 
 class CellParts:
-    """A cell that is read part by part, all instances of a unit in one part, as often as it is
-    asked for.
+    """A cell that is read part by part, all instances of a unit in one part.
 
-    It needs the memory of a few blocks of rows where predictions are in the order of instances and
-    units rise, once or a few times over, as `expand` and `predict` write them. Else all of it is
-    one part.
+    It can be iterated over several times. It needs the memory of a few blocks of rows if
+    predictions are in the order of instances and units rise, once or a few times over, as `expand`
+    and `predict` write them. Otherwise all of it is one part.
     """
 
     def __init__(
         self,
-        instances_path: Path,
-        prediction_paths: Sequence[Path],
-        keys: FamilyKeys,
-        kind: str,
-        name: str,
+        source: CellSource,
         columns: Sequence[str],
         answer_columns: Collection[str],
         unit: str,
     ):
-        """Finds out how the rows are ordered.
+        """Looks at the order of the rows.
 
         Args:
-            instances_path: see `read_whole_cell`, as for all that follow but the last.
-            prediction_paths: the predictions of all shards, in any order.
-            keys: the columns of the dataset's family.
-            kind: the answer kind of the predictions.
-            name: what to call the cell in messages.
-            columns: which columns of the instances to read, `instance` and the unit among them.
-            answer_columns: which columns of the predictions to read, of those that the kind has.
-            unit: the column of the instances, of numbers, that says which of them belong together.
+            source: the files.
+            columns: the columns of the instances, `instance` and the unit among them.
+            answer_columns: the columns of the predictions, of which those that the answer kind does
+                not have are left out.
+            unit: a numeric column of the instances. Instances with the same value come in one part.
 
         Raises:
             TableError: a file is not readable as Parquet, was not made by biasgrid, or is of
                 another cell.
         """
-        self.whole = (instances_path, prediction_paths, keys, kind, name, columns, answer_columns)
-        self.unit, self.is_checked = unit, False
-        request_types = read_column_types(instances_path, "instances")
-        schema = instances_schema(keys, request_types)
-        responses = answer_schema(kind)
-        self.columns = [
-            [name for name in schema.columns if name in columns],
-            [name for name in responses.columns if name in answer_columns],
-        ]
-        self.tables = [
-            TablesInRows([instances_path], schema),
-            TablesInRows(prediction_paths, responses),
-        ]
-        self.blocks = sorted(self.find_blocks(), key=lambda block: block.least)
+        self.source, self.unit = source, unit
+        self.is_validated = False
+        request_types = read_column_types(source.instances_path, "instances")
+        schema = instances_schema(source.keys, request_types)
+        responses = answer_schema(source.kind)
+        self.columns = [name for name in schema.columns if name in columns]
+        self.answer_columns = [name for name in responses.columns if name in answer_columns]
+        self.instances = TablesInRows([source.instances_path], schema)
+        self.predictions = TablesInRows(source.prediction_paths, responses)
+        self.blocks = sorted(self.find_blocks(), key=lambda block: block.least_unit)
 
     def find_blocks(self) -> list[Block]:
-        """Returns the blocks that are read one after the other; none where the cell is one part."""
-        instances, predictions = self.tables
-        if instances.count != predictions.count or instances.count <= ROWS_A_BLOCK:
+        """Divides the rows into blocks of `ROWS_A_BLOCK`; none if the cell is read as one part.
+
+        That is so if it is small, or if a table is not in the order of `instance`.
+        """
+        instances, predictions = self.instances, self.predictions
+        total = instances.row_count
+        if total != predictions.row_count or total <= ROWS_A_BLOCK:
             return []
         blocks: list[Block] = []
-        for first in range(0, instances.count, ROWS_A_BLOCK):
-            rows = min(ROWS_A_BLOCK, instances.count - first)
-            requests = instances.read(first, rows, ["instance", self.unit], check=False)
-            responses = predictions.read(first, rows, ["instance"], check=False)
-            numbers = np.arange(first, first + rows)
+        for start in range(0, total, ROWS_A_BLOCK):
+            row_count = min(ROWS_A_BLOCK, total - start)
+            requests = instances.read(start, row_count, ["instance", self.unit], check=False)
+            responses = predictions.read(start, row_count, ["instance"], check=False)
+            expected = np.arange(start, start + row_count)
             for table in (requests, responses):
-                if not np.array_equal(table["instance"].to_numpy(), numbers):
+                if not np.array_equal(table["instance"].to_numpy(), expected):
                     return []
-            least = int(requests[self.unit].to_numpy().min())
-            blocks.append(Block(first, rows, least))
+            least_unit = int(requests[self.unit].to_numpy().min())
+            blocks.append(Block(start, row_count, least_unit))
         return blocks
 
-    def __iter__(self) -> Iterator[CellTables]:
+    def __iter__(self) -> Iterator[CellRows]:
         """Reads the cell, smaller units before larger ones.
-
-        Yields:
-            Both tables of a part, with the same instances in the same order unless the cell is one
-            part.
 
         Raises:
             TableError: a file does not fit its schema.
             IncompleteCell: not every instance has exactly one prediction.
         """
         if not self.blocks:
-            yield read_whole_cell(*self.whole)
+            yield read_whole_cell(self.source, self.columns, self.answer_columns)
             return
-        held: list[CellTables] = []
-        for block, following in zip(self.blocks, [*self.blocks[1:], None], strict=True):
+        held: list[CellRows] = []
+        for block, next_block in zip(self.blocks, [*self.blocks[1:], None], strict=True):
             held.append(self.read(block))
-            if following is None:
-                yield below_each_other(held)
+            if next_block is None:
+                yield stack_rows(held)
                 break
-            # No block that is still to be read has an instance of these units.
-            are_whole = [requests[self.unit] < following.least for requests, _ in held]
-            whole_rows = sum(are_rows.sum() for are_rows in are_whole)
-            held_rows = sum(len(are_rows) for are_rows in are_whole)
-            if whole_rows * SMALLEST_SHARE >= held_rows:
-                yield below_each_other(with_rows(held, are_whole))
-                held = with_rows(held, [~are_rows for are_rows in are_whole])
-        self.is_checked = True
+            # Blocks are sorted by their smallest unit, so no later one has an instance of a smaller
+            # unit than the next block has.
+            are_whole = [part.instances[self.unit] < next_block.least_unit for part in held]
+            whole_count = sum(mask.sum() for mask in are_whole)
+            held_count = sum(len(mask) for mask in are_whole)
+            if whole_count * SMALLEST_SHARE >= held_count:
+                yield stack_rows(select_rows(held, are_whole))
+                held = select_rows(held, [~mask for mask in are_whole])
+        self.is_validated = True
 
-    def read(self, block: Block) -> CellTables:
-        """Reads the rows of a block, which are validated the first time."""
-        parts = []
-        for table, columns in zip(self.tables, self.columns, strict=True):
-            part = table.read(block.first, block.rows, columns, check=not self.is_checked)
-            parts.append(part)
-        requests, responses = parts
-        return requests, responses
+    def read(self, block: Block) -> CellRows:
+        """Reads the rows of a block; they are validated until the cell was read once as a whole."""
+        check = not self.is_validated
+        requests = self.instances.read(block.start, block.row_count, self.columns, check=check)
+        responses = self.predictions.read(
+            block.start, block.row_count, self.answer_columns, check=check
+        )
+        return CellRows(requests, responses)
 
 
-def with_rows(tables: Iterable[CellTables], masks: Iterable[pl.Series]) -> list[CellTables]:
-    """Returns some rows of tables; tables without a chosen row are left out.
+def select_rows(parts: Iterable[CellRows], masks: Iterable[pl.Series]) -> list[CellRows]:
+    """Returns some rows of each part; parts without any such row are left out.
 
     Args:
-        tables: instances and predictions of several parts.
-        masks: which rows of each part, the same of instances and predictions.
+        parts: instances and predictions whose rows correspond one by one.
+        masks: for each part whether a row is selected, in both of its tables.
     """
-    parts = []
-    for (requests, responses), mask in zip(tables, masks, strict=True):
+    selected = []
+    for part, mask in zip(parts, masks, strict=True):
         if mask.any():
-            parts.append((requests.filter(mask), responses.filter(mask)))
-    return parts
+            selected.append(CellRows(part.instances.filter(mask), part.predictions.filter(mask)))
+    return selected
 
 
-def below_each_other(tables: Sequence[CellTables]) -> CellTables:
-    """Joins instances and predictions of several parts, one below the other."""
-    requests = pl.concat([requests for requests, _ in tables], rechunk=True)
-    responses = pl.concat([responses for _, responses in tables], rechunk=True)
-    return requests, responses
+def stack_rows(parts: Sequence[CellRows]) -> CellRows:
+    """Joins several parts, one below the other; at least one is needed."""
+    instances = pl.concat([part.instances for part in parts], rechunk=True)
+    predictions = pl.concat([part.predictions for part in parts], rechunk=True)
+    return CellRows(instances, predictions)
 
 
 def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
@@ -256,13 +268,13 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
     """
     if instances.is_empty():
         raise IncompleteCell("there are no instances to measure; expected at least one")
-    predicted = predictions["instance"].to_numpy()
-    if np.array_equal(predicted, np.arange(instances.height, dtype=predicted.dtype)):
+    numbers = predictions["instance"].to_numpy()
+    if np.array_equal(numbers, np.arange(instances.height, dtype=numbers.dtype)):
         return
-    known = predicted[predicted < instances.height]
-    counts = np.bincount(known, minlength=instances.height)
+    known_numbers = numbers[numbers < instances.height]
+    counts = np.bincount(known_numbers, minlength=instances.height)
     missing, several = np.count_nonzero(counts == 0), np.count_nonzero(counts > 1)
-    unknown = len(predicted) - len(known)
+    unknown = len(numbers) - len(known_numbers)
     if missing or several or unknown:
         raise IncompleteCell(
             f"of {instances.height} instances, {missing} have no prediction and {several} have "
@@ -272,16 +284,15 @@ def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
 
 
 class Check(NamedTuple):
-    """The result of a validity flag in a cell.
+    """The value of a validity flag in a cell, whether or not it is beyond its limit.
 
     Attributes:
-        measure: its name.
+        measure: the name of the flag.
         value: its value.
-        n: how many things it counts.
-        low: lower end of the value's interval, where there is one.
-        high: its upper end.
-        flag: what the text of the problem shows in place of `{flag}` beside the numbers, such as
-            answers.
+        n: the number of units behind the value.
+        low: lower end of the value's interval, None if it has none.
+        high: its upper end, likewise.
+        flag: the text for `{flag}` in `Limit.problem`, such as frequent answers.
     """
 
     measure: str
@@ -293,7 +304,7 @@ class Check(NamedTuple):
 
 
 def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
-    """Returns checks as rows of measures."""
+    """Returns checks as rows of measures of the whole cell; of none, a table without rows."""
     types = {
         "measure": pl.String,
         "value": pl.Float64,
@@ -306,86 +317,103 @@ def check_rows(checks: Iterable[Check]) -> pl.DataFrame:
     return rows.with_columns(options=pl.lit(""), left_out=pl.lit(0, pl.Int64))
 
 
-def withhold_invalid(measures: pl.DataFrame, declared: MetricDefinitions) -> pl.DataFrame:
-    """Adds the validity flags that speak against a cell, and withholds measures without meaning.
+def withhold_invalid(measures: pl.DataFrame, definitions: MetricDefinitions) -> pl.DataFrame:
+    """Raises validity flags, and withholds the numbers that have no meaning in such a cell.
 
     Args:
-        measures: all that was measured of the cell: columns of `MEASURES`, `flag` as `Check` has
-            it.
-        declared: headlines and limits.
+        measures: all measures of the cell: columns of `MEASURES`, in which `flag` is that of the
+            `Check`.
+        definitions: headlines and limits.
 
     Returns:
-        The measures with `flag`. A number that a flag withholds has no value, interval or test; its
-        `reason` names all flags that withhold it, in the order in which they are declared, and what
-        to do about the first one. Headlines of the cell and its bias types say so in `flag`, too.
+        The measures with `flag`: the problem in rows of raised flags, null in other rows of flags.
+        A number that a flag withholds has no value, interval or test; its `reason` names all flags
+        that withhold it, in the order of their definitions, and the remedy of the first one.
+        Headlines of the cell and its bias types say so in `flag`, too.
     """
-    texts = problems(measures, declared.limits)
+    texts = problems(measures, definitions.limits)
     flag = pl.col("measure").replace_strict(texts, default=None, return_dtype=pl.String)
-    flagged = measures.with_columns(flag=flag)
-    flags = [name for name, limit in declared.limits.items() if limit.withholds and name in texts]
-    if not flags:
-        return flagged
-    masks = [withheld_by(name, declared) for name in flags]
+    rows = measures.with_columns(flag=flag)
+    withholding = []
+    for name, limit in definitions.limits.items():
+        withholds_any = limit.withholds_all_claims or limit.withheld_measures
+        if name in texts and withholds_any:
+            withholding.append(name)
+    if not withholding:
+        return rows
+    masks = [is_withheld_by(name, definitions) for name in withholding]
     is_withheld = pl.any_horizontal(masks)
-    # Flags that withhold the same mostly follow from the first: unknown words are improbable, too.
     problem_texts = []
     remedies = []
-    for name, mask in zip(flags, masks, strict=True):
+    for name, mask in zip(withholding, masks, strict=True):
         problem_texts.append(pl.when(mask).then(pl.lit(texts[name])))
-        remedies.append(pl.when(mask).then(pl.lit(declared.limits[name].remedy)))
-    joined = pl.concat_str(problem_texts, separator="; ", ignore_nulls=True)
-    problem = pl.format("{}: {}", pl.lit(NOT_MEASURABLE), joined)
+        remedies.append(pl.when(mask).then(pl.lit(definitions.limits[name].remedy)))
+    all_problems = pl.concat_str(problem_texts, separator="; ", ignore_nulls=True)
+    problem = pl.format("{}: {}", pl.lit(NOT_MEASURABLE), all_problems)
+    # Flags that withhold the same mostly follow from the first: unknown words are improbable, too.
     reason = pl.format(f"{{}}{TO_DO}{{}}", problem, pl.coalesce(remedies))
-    is_headline = is_withheld & are_headlines(declared.headlines)
-    numbers = [name for name in WITHHELD_COLUMNS if name in flagged.columns]
-    return flagged.with_columns(
+    is_headline = is_withheld & are_headlines(definitions.headlines)
+    numbers = [name for name in WITHHELD_COLUMNS if name in rows.columns]
+    return rows.with_columns(
         *(pl.when(~is_withheld).then(name).alias(name) for name in numbers),
         reason=pl.when(is_withheld).then(reason).otherwise("reason"),
         flag=pl.when(is_headline).then(problem).otherwise("flag"),
     )
 
 
-def withholds_all(measures: pl.DataFrame, declared: MetricDefinitions) -> bool:
-    """Says whether a flag that speaks against a cell withholds all of its claims; see
-    `withhold_invalid`.
-    """
-    fired = problems(measures, declared.limits)
-    return any(declared.limits[name].withholds is True for name in fired)
-
-
-def withheld_by(flag: str, declared: MetricDefinitions) -> pl.Expr:
-    """Returns whether a flag that speaks against a cell withholds each row.
-
-    Where it withholds all claims, how answers ended stays, which was observed whatever they say;
-    and the pronouns of a cell whose names are improbable.
+def withholds_all(measures: pl.DataFrame, definitions: MetricDefinitions) -> bool:
+    """Whether a flag that is raised in a cell withholds all of its claims.
 
     Args:
-        flag: the name of a flag that withholds something.
-        declared: headlines and limits.
+        measures: all measures of the cell, with the values of its flags.
+        definitions: limits.
     """
-    withholds = declared.limits[flag].withholds
-    if not isinstance(withholds, bool):
-        return pl.col("measure").is_in(withholds)
-    stays = [*HOW_ANSWERED, PRONOUN_ASSOCIATION] if flag == IMPROBABLE else HOW_ANSWERED
-    return are_claims(declared.headlines) & ~pl.col("measure").is_in(stays)
+    raised = problems(measures, definitions.limits)
+    return any(definitions.limits[name].withholds_all_claims for name in raised)
+
+
+def is_withheld_by(flag: str, definitions: MetricDefinitions) -> pl.Expr:
+    """Whether a flag, raised in a cell, withholds each row.
+
+    If it withholds all claims, two kinds of claims are kept: how answers ended (`HOW_ANSWERED`),
+    which was observed in any case, and for the flag `IMPROBABLE` the pronoun association, which is
+    measured without the names that are improbable.
+
+    Args:
+        flag: the name of the flag; if it withholds nothing, no row is withheld.
+        definitions: headlines and limits.
+    """
+    limit = definitions.limits[flag]
+    if not limit.withholds_all_claims:
+        return pl.col("measure").is_in(limit.withheld_measures)
+    kept_measures = list(HOW_ANSWERED)
+    if flag == IMPROBABLE:
+        kept_measures.append(PRONOUN_ASSOCIATION)
+    return are_claims(definitions.headlines) & ~pl.col("measure").is_in(kept_measures)
 
 
 def problems(measures: pl.DataFrame, limits: Mapping[str, Limit]) -> dict[str, str]:
-    """Returns the texts of the validity flags that are beyond their limits, by name."""
+    """Returns the problems of the flags that are raised in a cell, by the names of the flags.
+
+    Args:
+        measures: the measures of the cell; a flag without value is not raised.
+        limits: the limits of flags by their names.
+    """
     rows = measures.filter(pl.col("measure").is_in(list(limits))).drop_nulls("value").to_dicts()
     texts = {row["measure"]: flag_problem(row, limits[row["measure"]]) for row in rows}
     return {name: text for name, text in texts.items() if text is not None}
 
 
 def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
-    """Returns the text of a validity flag, None where it is within its limit.
+    """Returns the problem that a validity flag states, None if it is within its limit.
 
-    The end of the interval must be beyond the limit, unless the limit is `by_value` or the flag
-    has no interval.
+    Args:
+        row: the flag's row of measures, with a value; `low` and `high` may be None.
+        limit: its limit, which says whether the value or an end of its interval is compared.
     """
     end = row["low" if limit.below else "high"]
-    compared = row["value"] if end is None or limit.by_value else end
-    is_beyond = compared < limit.value if limit.below else compared > limit.value
+    number = row["value"] if end is None or limit.by_value else end
+    is_beyond = number < limit.value if limit.below else number > limit.value
     if limit.above_zero:
         is_beyond = is_beyond and row["low"] is not None and row["low"] > 0
     if not is_beyond:
@@ -394,25 +422,25 @@ def flag_problem(row: Mapping[str, Any], limit: Limit) -> str | None:
 
 
 def are_claims(headlines: Mapping[str, str]) -> pl.Expr:
-    """Returns whether each row claims something about the model: a headline, of the cell or of a
-    part, or a test.
+    """Whether each row claims something about the model.
 
-    What is untestable, as there are too few clusters, would have a test otherwise.
+    Claims are headline measures, of the cell or of a part of it, and tests. Numbers that are
+    untestable because they have too few clusters count as tests, too.
 
     Args:
-        headlines: see `MetricDefinitions`.
+        headlines: the options of headline measures by name.
     """
     is_untestable = pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
-    return pl.any_horizontal(pl.col("p").is_not_null(), is_untestable, *named_by(headlines))
+    return pl.any_horizontal(pl.col("p").is_not_null(), is_untestable, *headline_masks(headlines))
 
 
 def are_headlines(headlines: Mapping[str, str]) -> pl.Expr:
-    """Returns whether each row is a headline of a cell or of a bias type; see `are_claims`."""
-    return is_about_whole() & pl.any_horizontal(pl.lit(value=False), *named_by(headlines))
+    """Whether each row is a headline of a cell or of a bias type; see `are_claims`."""
+    return is_about_whole() & pl.any_horizontal(pl.lit(value=False), *headline_masks(headlines))
 
 
-def named_by(headlines: Mapping[str, str]) -> list[pl.Expr]:
-    """Returns for each headline measure whether a row is one of its numbers."""
+def headline_masks(headlines: Mapping[str, str]) -> list[pl.Expr]:
+    """Returns for each headline measure whether each row is one of its numbers."""
     return [
         (pl.col("measure") == name) & (pl.col("options") == options)
         for name, options in headlines.items()

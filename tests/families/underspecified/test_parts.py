@@ -14,7 +14,7 @@ from biasgrid.families.underspecified.ask import KEYS
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.observe import READ, SAID, UNIT
 from biasgrid.groups.definitions import measures_of_groups
-from biasgrid.tables.completeness import CellParts, CellTables, IncompleteCell
+from biasgrid.tables.completeness import CellParts, CellRows, CellSource, IncompleteCell
 from biasgrid.tables.files import TableError, write_table
 from biasgrid.tables.schema import answer_schema
 
@@ -41,14 +41,16 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("biasgrid.tables.completeness.ROWS_A_BLOCK", 20)
 
 
-def random_cell() -> CellTables:
+def random_cell() -> CellRows:
     """192 instances: 6 pairs in both orders, 2 attributes, 4 templates, and negations."""
     instances = one_list(4, subject_groups=["a", "a", "b", "b"], attributes=2, templates=4)
-    return instances, spans(instances, *np.random.default_rng(1).random((2, len(instances))))
+    probabilities = np.random.default_rng(1).random((2, len(instances)))
+    return CellRows(instances, spans(instances, *probabilities))
 
 
 def parts_of_cell(files: tuple[Path, list[Path]]) -> CellParts:
-    return CellParts(*files, KEYS, "span", "a cell", READ, SAID, UNIT)
+    source = CellSource(*files, KEYS, "span", "a cell")
+    return CellParts(source, READ, SAID, UNIT)
 
 
 @pytest.mark.usefixtures("small_blocks")
