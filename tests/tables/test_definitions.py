@@ -138,7 +138,7 @@ LIMIT = {"value": 1, "problem": "{value} is too much", "remedy": "ask more"}
 
 def read(entry: Any, shared: Any = None, defaults: Any = None) -> Measure:
     content = {"defaults": defaults or {}, "measures": {"gap": entry}}
-    return check_definitions(content, "measures.yaml", shared or {}).of("measures")["gap"]
+    return check_definitions(content, "measures.yaml", shared or {}).select("measures")["gap"]
 
 
 def test_a_measure_has_the_fields_of_its_entry() -> None:

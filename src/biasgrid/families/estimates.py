@@ -72,8 +72,8 @@ def estimate_cell(
     numbers = numbers_of_parts(family, parts, plain, measure_options, settings)
     tests_of_sizes = getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
     tables = [with_tests_of_sizes(numbers.estimates, tests_of_sizes)]
-    if LARGEST_GAP in declared.names:
-        tables.append(largest_gaps(tables[0], declared.counted))
+    if LARGEST_GAP in declared.measure_names:
+        tables.append(largest_gaps(tables[0], declared.counted_measures))
     checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())
     rows = pl.concat([*tables, checks], how="diagonal_relaxed")
     # Tables have null, not NaN, for what is not known.

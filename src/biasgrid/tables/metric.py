@@ -32,25 +32,27 @@ Unit = Literal[
     "count",
 ]
 STEREOTYPE_AGREEMENT = "stereotype_agreement"
-"""The measure of whole cells that is about the groups that stereotypes name, groups of names where
-there are some.
+"""The measure of whole cells about the groups that stereotypes name; groups of names if a dataset
+has any.
 """
 PRONOUN_ASSOCIATION, IMPROBABLE = "pronoun_association", "improbable"
-"""What is shown of a cell that a flag withholds, as its names have next to no probability, and that
-flag.
+"""The measure that is still shown if the names of a cell have next to no probability, and the flag
+for that, which withholds all other claims.
 """
 OUTCOME_MEASURES = ("refused_difference", "undetected_difference", "cut_short_difference")
 """Differences of groups in how answers ended, in all families: refused, not read, cut short."""
 REFUSALS_DIFFER = "refusals_differ"
-"""The flag that tells of the largest of these."""
+"""The flag for the largest of these."""
 HOW_ANSWERED = ("coverage", *OUTCOME_MEASURES, REFUSALS_DIFFER)
-"""How answers ended, which was observed whatever they say."""
+"""Measures of how answers ended. They were observed whatever the answers say, so they are never
+withheld.
+"""
 UNTESTABLE = "untestable"
-"""How the reason begins why a number could not be tested."""
+"""The first word of `reason` if a number could not be tested."""
 TO_DO = ". To do: "
-"""Stands in a reason between why a number is withheld and what to do."""
+"""In the `reason` of a withheld number, between the problem and its remedy."""
 NOT_MEASURABLE = "not measurable"
-"""How the flag of a number that is withheld begins."""
+"""The first words of `reason`, and of the `flag` of a headline, if a number is withheld."""
 WITHHOLD_MARKS = (
     "one_answer",
     "first_option",
@@ -60,7 +62,7 @@ WITHHOLD_MARKS = (
     "at_chance",
     "refusals_differ",
 )
-"""The validity flags that leave a cell no marks."""
+"""The validity flags that withhold all marks of a cell."""
 OPTION_NAMES = (
     "score",
     "argument",
@@ -72,25 +74,28 @@ OPTION_NAMES = (
     "control",
     "size",
 )
-"""The names of options, in the order in which they are written."""
+"""The names of measure options, in the order of `options_text`."""
 
 
 @dataclass(frozen=True)
 class Limit:
     """The limit beyond which a measure speaks against its cell; such measures are validity flags.
 
+    Fields are keys of `measures.yaml`.
+
     Attributes:
-        value: the largest value that does not; where the measure has an interval, its worse end
-            counts.
-        problem: what is wrong then; `{value}`, `{low}`, `{high}`, `{n}` and `{limit}` stand for the
-            numbers, `{flag}` for the flag of the `Check`.
+        value: the limit itself still passes. If the measure has an interval, its end on the side of
+            the limit is compared: the upper end, or with `below` the lower one.
+        problem: a template of what is wrong then, with `{value}`, `{low}`, `{high}`, `{n}`,
+            `{limit}` and the `{flag}` of a `tables.completeness.Check`.
         remedy: what a reader should do.
-        below: whether smaller values speak against the cell, not larger ones.
-        withholds: the measures that are not measurable in such a cell, and so have no value; True
-            for all of its claims, see `tables.completeness.withheld_by`.
-        by_value: whether the value itself counts, not the worse end of its interval.
-        above_zero: whether it speaks against a cell only where its whole interval is above 0.
-        silences: measures that say nothing of such a cell, so that no threshold is kept by them.
+        below: whether values below the limit speak against the cell, not those above.
+        withholds: the measures that are not measurable in such a cell; True for all of its claims.
+            Read it by `withholds_all_claims` and `withheld_measures`.
+        by_value: whether the value itself is compared, not an end of its interval.
+        above_zero: whether it speaks against a cell only if its whole interval is above 0.
+        silences: measures that say nothing about such a cell but are shown all the same; thresholds
+            and ranks leave them out.
     """
 
     value: float
@@ -102,34 +107,47 @@ class Limit:
     above_zero: bool = False
     silences: tuple[str, ...] = ()
 
+    @property
+    def withholds_all_claims(self) -> bool:
+        """Whether all claims of a cell are withheld, see `tables.completeness.is_withheld_by`."""
+        return self.withholds is True
+
+    @property
+    def withheld_measures(self) -> tuple[str, ...]:
+        """The measures that are withheld by name; none if nothing or all claims are withheld."""
+        return () if isinstance(self.withholds, bool) else self.withholds
+
 
 @dataclass(frozen=True)
 class Measure:
     """The definition of a measure.
+
+    Fields are keys of `measures.yaml`.
 
     Attributes:
         title: its name in text.
         symbol: its name in figures and narrow columns.
         meaning: what it is.
         is_not: what it is mistaken for.
-        source: where it is from.
-        unit: what its numbers are.
-        fair: the value of equal treatment, None where there is none.
-        headline: the options of the row that stands in the summary, None where none does.
+        source: where it is from; empty if it is of this package.
+        unit: the unit of its numbers, which decides their range and how intervals are made.
+        fair: the value of equal treatment, None if there is none.
+        headline: the options of its row that is a headline of the summary; "" for the row without
+            options, None if the measure is no headline.
         design: the keys whose sampling an interval must respect.
-        marks: the ranges that its source judges by.
-        limit: of validity flags, from where on they speak against a cell.
-        range: between what its numbers are, where that is not what its unit says.
-        counted: of measures whose tests are counted as what was found in a cell: empty, or the name
-            of the flag that puts them in place of the others where it speaks against the cell; None
-            of measures that are not counted.
-        in_words: a number of it put into words, with {points} and {percent} of 100, {half} (of 100,
-            if the two sides are 100 together), {near_half} (the points that log odds are near one
-            half) and, with `rates`, {rate} and {other_rate}; empty where none are needed.
-        rates: of differences of two groups, the measure of the rate that differs; empty where there
-            is none.
-        relative: of measures that can be no larger than about twice the answer probability of their
-            cell, the measure that says the same whatever that is.
+        marks: the ranges to which its source gives letters.
+        limit: the limit of a validity flag; None for all other measures.
+        range: the least and the largest value, if the range of its unit is too wide or too narrow.
+        counted: whether its significant tests are findings of a cell. None: never. "": yes, unless
+            such a flag is raised. The name of a flag: if this flag is raised, in place of all
+            measures with "". If no measure of a dataset is counted, the tests of all are.
+        in_words: a template that puts a number into words, with {points} and {percent} of 100,
+            {half} (of 100, if the two sides are 100 together), {near_half} (the points by which log
+            odds are off one half) and, with `rates`, {rate} and {other_rate}; "" if none is needed.
+        rates: for differences of two groups, the measure of the rate that differs; "" if there is
+            none.
+        relative: for measures that cannot exceed about twice the answer probability of their cell,
+            the measure that says the same whatever this is; None for others.
     """
 
     title: str
@@ -174,32 +192,32 @@ class Measure:
 
 
 class MetricDefinitions(NamedTuple):
-    """What a cell's measures are checked by.
+    """The parts of a dataset's measure definitions that its cells are checked by.
 
     Attributes:
-        names: the names of all measures.
-        headlines: the options of those that stand in the summary, by name.
-        limits: those of validity flags, by name.
-        counted: of those whose tests are counted as what was found, see `Measure.counted`.
+        measure_names: the names of all measures.
+        headlines: the options of each headline measure, by its name.
+        limits: the limits of validity flags, by their names, in the order of the definitions.
+        counted_measures: `Measure.counted` of each measure that has it, by its name.
     """
 
-    names: Collection[str]
+    measure_names: Collection[str]
     headlines: Mapping[str, str]
     limits: Mapping[str, Limit]
-    counted: Mapping[str, str] = {}
+    counted_measures: Mapping[str, str] = {}
 
     @classmethod
     def from_measures(cls, measures: Mapping[str, Measure]) -> Self:
-        """Returns the definitions of a dataset's measures."""
-        headlines, limits, counted = {}, {}, {}
+        """Takes the definitions from a dataset's measures, by name."""
+        headlines, limits, counted_measures = {}, {}, {}
         for name, measure in measures.items():
             if measure.headline is not None:
                 headlines[name] = measure.headline
             if measure.limit is not None:
                 limits[name] = measure.limit
             if measure.counted is not None:
-                counted[name] = measure.counted
-        return cls(list(measures), headlines, limits, counted)
+                counted_measures[name] = measure.counted
+        return cls(list(measures), headlines, limits, counted_measures)
 
     def for_control(self) -> Self:
         """Returns the definitions for a model that answers at random.
@@ -211,22 +229,25 @@ class MetricDefinitions(NamedTuple):
         return self._replace(limits=limits)
 
 
-def options_text(**names: object) -> str:
-    """Writes the options of a measure as they stand in tables, such as `score=f1, argument=macro,
-    mode=group`.
+def options_text(**values: object) -> str:
+    """Returns the column `options` of a measure, such as `score=f1, argument=macro, mode=group`.
 
     Args:
-        names: what was chosen, by `OPTION_NAMES`; None where there is nothing to choose.
+        values: the values by `OPTION_NAMES`; None if there is nothing to choose. They must not
+            contain `, `, by which `parse_options` splits them.
+
+    Returns:
+        The options in the order of `OPTION_NAMES`, "" if there is none.
 
     Raises:
         ValueError: there is no such option.
     """
-    chosen = [name for name in sorted(names, key=OPTION_NAMES.index) if names[name] is not None]
-    return ", ".join(f"{name}={names[name]}" for name in chosen)
+    names = [name for name in sorted(values, key=OPTION_NAMES.index) if values[name] is not None]
+    return ", ".join(f"{name}={values[name]}" for name in names)
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """Reads what `options_text` wrote."""
+    """Returns the values of options by their names, from a text of `options_text`."""
     return dict(option.split("=", 1) for option in text.split(", ")) if text else {}
 
 
@@ -247,23 +268,23 @@ FIELD_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "limit": ((dict,), "a mapping"),
     "unit": ((str,), one_of(get_args(Unit))),
 }
-"""Of each field of measures, limits and marks the types that it may have in YAML, and how messages
-call them.
+"""The types that each field of measures, limits and marks may have in YAML, and their name in
+messages.
 """
 Part = TypeVar("Part", Measure, Limit, Mark)
 PACKAGE = Path(__file__).parents[1]
 DEFINITIONS_FILE = "measures.yaml"
 SHARED = "families"
-"""The folder of the definitions that others take entries and defaults from."""
+"""The folder of the definitions from which all others take entries, and flags their defaults."""
 FLAGS = "flags"
 """The section of validity flags."""
 
 
 class Definitions(NamedTuple):
-    """The content of a file `measures.yaml`.
+    """A file `measures.yaml`.
 
     Attributes:
-        about: what a reader is told of all its measures.
+        about: an introduction to its measures for readers.
         sections: measures by section and name.
     """
 
@@ -271,7 +292,7 @@ class Definitions(NamedTuple):
     sections: Mapping[str, Mapping[str, Measure]]
 
     def select(self, *sections: str) -> dict[str, Measure]:
-        """Returns the measures of some sections."""
+        """Returns the measures of some sections by name; of one name the last section's counts."""
         measures: dict[str, Measure] = {}
         for section in sections:
             measures.update(self.sections[section])
@@ -290,43 +311,44 @@ def read_definitions(folder: str) -> Definitions:
     """
     file = PACKAGE / folder / DEFINITIONS_FILE
     content = read_mapping(file)
-    shared = read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE)
-    return check_definitions(content, str(file), shared)
+    shared_content = read_mapping(PACKAGE / SHARED / DEFINITIONS_FILE)
+    return check_definitions(content, str(file), shared_content)
 
 
 @cache
 def read_mapping(file: Path) -> dict[str, Any]:
-    """Reads a YAML file of the package, with the parser in C where there is one: a plan waits for
-    it.
-    """
-    # Of an open file, errors of the parser have the name.
+    """Reads a YAML file of the package. It must hold a mapping."""
+    # The parser names the file in its errors if it reads an open file. The one in C is 10 times as
+    # fast, and planning a run waits for it.
     with file.open("rb") as text:
         content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return content
 
 
 def check_definitions(
-    content: Mapping[str, Any], file: str, shared: Mapping[str, Any]
+    content: Mapping[str, Any], file: str, shared_content: Mapping[str, Any]
 ) -> Definitions:
-    """Makes measures of the content of a file of definitions.
+    """Builds measures from the content of a file of definitions.
+
+    A field comes from the entry itself, else from the shared entry of the same name, else from the
+    defaults: those of the shared file for flags, those of the file for all other sections.
 
     Args:
-        content: about, defaults, and sections of entries.
+        content: `about`, `defaults`, and sections of entries.
         file: its name, for messages.
-        shared: the content of the shared file, whose entry of a name has the fields that one here
-            leaves out.
+        shared_content: the content of the file in `SHARED`.
 
     Raises:
         InputError: a key is unknown or missing, or has a wrong value; the message names file,
             section and measure.
     """
     shared_entries: dict[str, Any] = {}
-    for entries in definition_sections(shared).values():
+    for entries in definition_sections(shared_content).values():
         shared_entries.update(entries)
     sections: dict[str, dict[str, Measure]] = {}
     for section, entries in definition_sections(content).items():
-        # Flags mean the same in all families, so their defaults are shared.
-        defaults = (shared if section == FLAGS else content).get("defaults", {})
+        defaults_source = shared_content if section == FLAGS else content
+        defaults = defaults_source.get("defaults", {})
         sections[section] = {}
         for name, own in entry_mappings(entries, file, section).items():
             entry = {**defaults, **shared_entries.get(name, {}), **own}
@@ -335,14 +357,12 @@ def check_definitions(
 
 
 def definition_sections(content: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Returns the entries of each section of a file."""
+    """Returns the entries of each section of a file, as they are in YAML."""
     return {key: value for key, value in content.items() if key not in ("about", "defaults")}
 
 
 def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str, Any]]:
-    """Returns the entries of a section.
-
-    One without content takes all from the shared entry of its name.
+    """Returns the entries of a section by name; an empty entry is a mapping without fields.
 
     Raises:
         InputError: the section, or some of its entries, are no mappings.
@@ -363,10 +383,19 @@ def entry_mappings(entries: Any, file: str, section: str) -> dict[str, dict[str,
 
 
 def build_measure(entry: dict[str, Any], file: str, where: str) -> Measure:
-    """Makes a measure of an entry; its symbol is the title where it has none."""
+    """Builds a measure from an entry.
+
+    Args:
+        entry: its fields with all defaults; the symbol is the title by default.
+        file: the name of its file, for messages.
+        where: its section and name, likewise.
+
+    Raises:
+        InputError: a field is unknown or missing, or has a wrong value.
+    """
     if "title" in entry:
         entry = {"symbol": entry["title"], **entry}
-    # Its marks, limit, design and range are as YAML has them: mappings and lists.
+    # `build_part` leaves marks, limit, design and range as YAML has them: mappings and lists.
     measure = build_part(Measure, entry, file, where)
     marks = []
     for place, mark in enumerate(measure.marks):
@@ -379,14 +408,18 @@ def build_measure(entry: dict[str, Any], file: str, where: str) -> Measure:
 
 
 def build_limit(entry: Any, file: str, where: str) -> Limit:
-    """Makes a limit of its fields, whose lists of measures become tuples."""
+    """Builds a limit from its fields; lists of measures become tuples."""
     limit = build_part(Limit, entry, file, where)
     withholds = limit.withholds if isinstance(limit.withholds, bool) else tuple(limit.withholds)
     return replace(limit, withholds=withholds, silences=tuple(limit.silences))
 
 
 def build_part(kind: type[Part], entry: Any, file: str, where: str) -> Part:
-    """Makes a measure, a limit or a mark of its fields."""
+    """Builds a measure, a limit or a mark from its fields, with values as YAML has them.
+
+    Raises:
+        InputError: a field is unknown or missing, or has a wrong value.
+    """
     is_needed = {field.name: field.default is MISSING for field in fields(kind)}
     faults = list(entry_faults(is_needed, entry, file, where))
     if faults:
@@ -426,15 +459,15 @@ def entry_faults(
 
 
 CONTROL = "control"
-"""The measure that stands in the summary of a dataset for each of its negative controls."""
+"""The measure for each negative control in the summary of its dataset."""
 CONTROL_DIFFERENCE = "control_difference"
-"""The measure of how much larger the dataset's associations are than those of a control."""
+"""The measure for how much larger the dataset's associations are than those of a control."""
 RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
 FEW_COMPARISONS = "few_comparisons"
-"""The validity flag of cells whose tests rest on little, in the summary alone."""
+"""The validity flag of cells whose tests rest on few comparisons; only the summary has it."""
 CONTROLS = read_definitions(SHARED).select("controls", "control_sizes", "comparisons")
-"""What is in the summary of a dataset besides its own measures: about its negative controls, and
+"""Measures in the summary of a dataset besides its own: about its negative controls, and
 `FEW_COMPARISONS`.
 """
 

@@ -171,7 +171,7 @@ class CellInputs:
         return {
             "family": self.inputs.family(wildcards),
             "answer": question.answer,
-            "names": list(self.inputs.metrics(dataset).names),
+            "names": list(self.inputs.metrics(dataset).measure_names),
             "expected": self.grid.what_predictions_say(model, dataset),
             "dump": self.dump_origin(wildcards),
             "measure_options": dict(question.measure_options),
