@@ -24,10 +24,10 @@ from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.files import read_provenance, read_table, read_tables
 from biasgrid.tables.measures import MEASURES, SUMMARY, SYNTHETIC
 from biasgrid.tables.provenance import (
+    cell_provenances,
     check_compared,
     check_made_from,
     check_made_with,
-    cell_provenances,
 )
 from biasgrid.tables.verdicts import VERDICTS
 

@@ -19,7 +19,7 @@ from biasgrid.inference.models.kept_keys import (
     write_keys,
 )
 from biasgrid.tables import files
-from biasgrid.tables.files import TableError, read_table_rows, read_table, write_table
+from biasgrid.tables.files import TableError, read_table, read_table_rows, write_table
 from biasgrid.tables.schema import answer_schema
 
 ROWS = [

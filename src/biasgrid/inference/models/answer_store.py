@@ -40,8 +40,8 @@ from biasgrid.tables.files import (
     count_rows,
     empty_table,
     read_provenance,
-    read_table_rows,
     read_table,
+    read_table_rows,
     write_table,
     write_table_in_parts,
 )
