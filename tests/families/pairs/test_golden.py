@@ -113,7 +113,7 @@ def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
     expected = results()[f"bias-bench crows.py {model}"]
     instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=ALONE))
     pairs = {
-        (pair.more, pair.less): number
+        (pair.more_stereotypical, pair.less_stereotypical): number
         for number, pair in enumerate(pairs_of(pair_files(PAIRS / "pairs.csv")).pairs)
     }
     rows = expected[next(name for name in expected if name.startswith("rows"))]

@@ -58,7 +58,7 @@ def test_columns_are_divided_by_what_the_head_has_most(tmp_path: Path, delimiter
         "a0",
         False,
     )
-    assert (second.direction, second.first) == ("antistereo", "less")
+    assert (second.direction, second.disadvantaged_role) == ("antistereo", "less")
 
 
 def test_directions_may_be_numbers_of_classes_and_further_columns_missing(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_the_published_file_is_read_whole() -> None:
     assert sum(pair.direction == "antistereo" for pair in pairs) == 218
     assert len({pair.writer for pair in pairs}) == 77
     assert sum(pair.is_doubted is True for pair in pairs) == 162
-    assert len({(pair.more, pair.less) for pair in pairs}) == 1507
+    assert len({(pair.more_stereotypical, pair.less_stereotypical) for pair in pairs}) == 1507
 
 
 def own(name: str) -> tuple[SentencePair, ...]:
@@ -323,7 +323,10 @@ def test_own_pairs_are_clusters_of_paraphrases() -> None:
 def test_placebo_pairs_swap_two_names_of_one_group() -> None:
     groups = [{"Anna", "Laura", "Emma", "Clara"}, {"Peter", "Martin", "Thomas", "Robert"}]
     for pair in own("Pairs_placebo"):
-        more, less = set(pair.more.rstrip(".").split()), set(pair.less.rstrip(".").split())
+        more, less = (
+            set(pair.more_stereotypical.rstrip(".").split()),
+            set(pair.less_stereotypical.rstrip(".").split()),
+        )
         assert any(more - less <= group and less - more <= group for group in groups)
     assert len({pair.cluster for pair in own("Pairs_placebo")}) == 12
 

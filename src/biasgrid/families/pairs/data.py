@@ -69,11 +69,11 @@ class SentencePair:
 
     Attributes:
         name: id of the pair, unique in a dataset.
-        more: the sentence that states the stereotype more.
-        less: the sentence that states it less.
+        more_stereotypical: the sentence that states the stereotype more.
+        less_stereotypical: the sentence that states it less.
         type: the bias type.
-        direction: `stereo` if `more` is about the disadvantaged group, `antistereo` if `less` is,
-            None if unknown.
+        direction: which sentence is about the disadvantaged group: `stereo` if it is the more
+            stereotypical one, `antistereo` if it is the other, None if unknown.
         cluster: shared by pairs that reword each other; None if a pair is a cluster of its own.
         writer: CrowS-Pairs: who wrote the pair, None if unknown.
         is_doubted: CrowS-Pairs: whether at most two annotators named the bias type; None without
@@ -87,8 +87,8 @@ class SentencePair:
     """
 
     name: str
-    more: str
-    less: str
+    more_stereotypical: str
+    less_stereotypical: str
     type: str
     direction: str | None = None
     cluster: str | None = None
@@ -104,7 +104,11 @@ class SentencePair:
 
     def sentence(self, role: str) -> str | None:
         """Returns the sentence of a role; only pairs of StereoSet have an unrelated one."""
-        sentences = {MORE: self.more, LESS: self.less, UNRELATED: self.unrelated}
+        sentences = {
+            MORE: self.more_stereotypical,
+            LESS: self.less_stereotypical,
+            UNRELATED: self.unrelated,
+        }
         return sentences[role]
 
     def sentence_id(self, role: str) -> str:
@@ -112,8 +116,11 @@ class SentencePair:
         return self.ids[ROLES.index(role)] if self.ids else f"{self.name}/{role}"
 
     @property
-    def first(self) -> str:
-        """The role that the authors' code calls the first: about the disadvantaged group."""
+    def disadvantaged_role(self) -> str:
+        """The role of the sentence about the disadvantaged group; `MORE` if that is unknown.
+
+        The code of Nangia et al. (2020) calls this sentence the first.
+        """
         return LESS if self.direction == ANTISTEREO else MORE
 
 
@@ -144,7 +151,7 @@ class PairSet:
         return [role for role in roles if pair.sentence(role) is not None]
 
     @property
-    def count(self) -> int:
+    def instance_count(self) -> int:
         """The number of instances (not of pairs) without a sample."""
         return sum(len(self.roles(pair)) for pair in self.pairs)
 
@@ -167,36 +174,36 @@ def read(files: PairFiles) -> tuple[PairSet, list[Fault]]:
         pairs if a file has faults, other than ids that are used twice.
     """
     faults: list[Fault] = []
-    located: list[tuple[Path, SentencePair]] = []
+    pairs_by_file: list[tuple[Path, SentencePair]] = []
     for path in files.files:
         for pair in LAYOUTS[files.layout](path, faults):
-            located.append((path, pair))
+            pairs_by_file.append((path, pair))
     if faults:
         # A file with the wrong delimiter has a fault in every row; the first few are enough.
         return PairSet(files, ()), first_faults(faults, files.files[0])
 
     # Published scores are matched by id, so ids must be unique over all tasks of all files.
-    faults += repeated_ids(located)
-    asked = []
-    for _, pair in located:
+    faults += repeated_ids(pairs_by_file)
+    pairs_of_tasks = []
+    for _, pair in pairs_by_file:
         if pair.task is None or pair.task in files.tasks:
-            asked.append(pair)
-    if not asked:
-        of_tasks = f" of {' or '.join(files.tasks)}" if located else ""
+            pairs_of_tasks.append(pair)
+    if not pairs_of_tasks:
+        of_tasks = f" of {' or '.join(files.tasks)}" if pairs_by_file else ""
         expected = f"pairs in the layout {files.layout}{of_tasks}"
         names = ", ".join(map(str, files.files))
         faults.append(Fault(names, "", f"no pairs{of_tasks}", expected))
-    return PairSet(files, tuple(asked)), first_faults(faults, files.files[0])
+    return PairSet(files, tuple(pairs_of_tasks)), first_faults(faults, files.files[0])
 
 
-def repeated_ids(located: Sequence[tuple[Path, SentencePair]]) -> Iterator[Fault]:
+def repeated_ids(pairs_by_file: Sequence[tuple[Path, SentencePair]]) -> Iterator[Fault]:
     """Yields a fault for each id of a pair or sentence that was used before.
 
     Args:
-        located: the pairs of all files, each with its file.
+        pairs_by_file: the pairs of all files in the order of the files, each with its file.
     """
     first_use: dict[str, tuple[Path, SentencePair]] = {}
-    for path, pair in located:
+    for path, pair in pairs_by_file:
         for name in (pair.name, *pair.ids):
             if name not in first_use:
                 first_use[name] = path, pair
@@ -226,7 +233,7 @@ def read_crows_pairs(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
     """
     expected = f"a table of CrowS-Pairs, with the columns {', '.join(CROWS_COLUMNS)}"
     for number, row in enumerate(table_records(path, CROWS_COLUMNS, expected, faults)):
-        more, less = read_sentences(row, "sent_more", "sent_less")
+        more_stereotypical, less_stereotypical = read_sentences(row, "sent_more", "sent_less")
         bias_type = row.text("bias_type").strip()
         direction = read_direction(row, "stereo_antistereo", is_needed=True)
         is_doubted = has_few_annotators(row, bias_type)
@@ -235,8 +242,8 @@ def read_crows_pairs(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
         if row.is_valid:
             yield SentencePair(
                 name=f"{path.stem} {pair_id or number}",
-                more=more,
-                less=less,
+                more_stereotypical=more_stereotypical,
+                less_stereotypical=less_stereotypical,
                 type=bias_type,
                 direction=direction,
                 writer=row.optional("anon_writer"),
@@ -255,14 +262,14 @@ def has_few_annotators(row: Record, bias_type: str) -> bool | None:
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         # `literal_eval` documents all of these for malformed or deeply nested text.
         annotations = None
-    if not is_list_of(list, annotations):
+    if not is_list_with(list, annotations):
         expected = "a list of lists of types, one for each annotator"
         row.refuse("annotations", repr(text[:40]), expected)
         return None
     return sum(bias_type in types for types in annotations) <= MOST_IN_DOUBT
 
 
-def is_list_of(kind: type, value: Any) -> bool:
+def is_list_with(kind: type, value: Any) -> bool:
     """Whether a value is a list whose entries are all of a type."""
     return isinstance(value, list) and all(isinstance(entry, kind) for entry in value)
 
@@ -276,7 +283,7 @@ def read_plain(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
     expected = f"a table with the columns {', '.join(PLAIN_COLUMNS)}"
     first_of_cluster: dict[str, tuple[str, str]] = {}
     for number, row in enumerate(table_records(path, PLAIN_COLUMNS, expected, faults)):
-        more, less = read_sentences(row, "more", "less")
+        more_stereotypical, less_stereotypical = read_sentences(row, "more", "less")
         bias_type = row.text("type").strip()
         direction = read_direction(row, "direction", is_needed=False)
         cluster = row.optional("cluster")
@@ -291,8 +298,8 @@ def read_plain(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
         if row.is_valid:
             yield SentencePair(
                 name=f"{path.stem} {row.optional('id') or number}",
-                more=more,
-                less=less,
+                more_stereotypical=more_stereotypical,
+                less_stereotypical=less_stereotypical,
                 type=bias_type,
                 direction=direction,
                 # Clusters of several files may have the same name.
@@ -303,11 +310,11 @@ def read_plain(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
 
 def read_sentences(row: Record, more_field: str, less_field: str) -> tuple[str, str]:
     """Returns both sentences of a row, which must differ."""
-    more, less = row.text(more_field), row.text(less_field)
-    if more and more == less:
+    more_stereotypical, less_stereotypical = row.text(more_field), row.text(less_field)
+    if more_stereotypical and more_stereotypical == less_stereotypical:
         problem = f"the same sentence as {more_field}"
         row.refuse(less_field, problem, "two sentences that differ")
-    return more, less
+    return more_stereotypical, less_stereotypical
 
 
 def read_direction(row: Record, field_name: str, *, is_needed: bool) -> str | None:
@@ -380,8 +387,8 @@ def stereoset_pair(example: JsonRecord, task: str) -> SentencePair:
         ids[role], texts[role] = sentences.get(label, ("", ""))
     return SentencePair(
         name=name,
-        more=texts[MORE],
-        less=texts[LESS],
+        more_stereotypical=texts[MORE],
+        less_stereotypical=texts[LESS],
         type=bias_type,
         target=target,
         task=task,
@@ -395,7 +402,7 @@ def stereoset_pair(example: JsonRecord, task: str) -> SentencePair:
 def labelled_sentences(example: JsonRecord) -> dict[str, tuple[str, str]]:
     """Returns id and text of the sentences by gold label; empty if a label is not there once."""
     sentences = example.values.get("sentences")
-    if not isinstance(sentences, list) or not is_list_of(dict, sentences):
+    if not isinstance(sentences, list) or not is_list_with(dict, sentences):
         example.refuse("sentences", value_text(sentences), "a list of three sentences")
         return {}
     # A label may be any JSON value; only texts can be sorted.

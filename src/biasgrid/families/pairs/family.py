@@ -291,7 +291,7 @@ class Pairs(Family):
         """Returns the first sentence of each cluster of pairs."""
         first: dict[int, str] = {}
         for pair in lists.pairs:
-            first.setdefault(lists.template(pair), pair.more)
+            first.setdefault(lists.template(pair), pair.more_stereotypical)
         return list(first.values())
 
     def list_faults(
@@ -302,7 +302,7 @@ class Pairs(Family):
         """
         sample = section_of(PairsDataset, grid, dataset).sample
         key = f"datasets.{dataset}.sample"
-        instances, clusters = lists.count, len(lists.templates)
+        instances, clusters = lists.instance_count, len(lists.templates)
         # Whole clusters are drawn, so a sample says how many of them it has.
         unit = "clusters of pairs"
         yield from size_faults(source, key, sample, instances, unit)

@@ -100,14 +100,14 @@ TEXT_COLUMNS = ("text", "text_pair", "system", "candidate1", "candidate2")
 def expand(pairs: PairSet) -> Expansion:
     """Returns the instances of all pairs, or of a sample of whole clusters, in file order.
 
-    An instance is a sentence; in a forced choice it is an order of both sentences, and `role` that
-    of the first.
+    An instance is a sentence. In a forced choice it is an order of both sentences, and its `role`
+    is the role of the sentence that comes first.
     """
-    sampled = sampled_pairs(pairs)
+    places = sampled_pairs(pairs)
     rows: list[dict[str, object]] = []
-    for number in sampled:
-        pair = pairs.pairs[number]
-        keys = {"pair": number, "template": pairs.template(pair)}
+    for place in places:
+        pair = pairs.pairs[place]
+        keys = {"pair": place, "template": pairs.template(pair)}
         keys |= {name: getattr(pair, name) for name in PAIR_FIELDS}
         for role in pairs.roles(pair):
             request = sentence_request(pair, role, pairs.files)
@@ -120,8 +120,8 @@ def expand(pairs: PairSet) -> Expansion:
     schema = {name: types[name] for name in rows[0]}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     coverage = coverage_of_design(
-        {"pairs": len(sampled), "rows": len(rows)},
-        {"pairs": len(pairs.pairs), "rows": pairs.count},
+        {"pairs": len(places), "rows": len(rows)},
+        {"pairs": len(pairs.pairs), "rows": pairs.instance_count},
     )
     return expand_rows(table, KEYS, coverage)
 
@@ -141,14 +141,14 @@ def sampled_pairs(pairs: PairSet) -> list[int]:
         for place in places:
             pair = pairs.pairs[place]
             combinations.add((pair.type, pair.direction, pair.task))
-            texts += [pair.more, pair.less]
+            texts += [pair.more_stereotypical, pair.less_stereotypical]
         strata.append((frozenset(combinations),))
         # Sorted, so that moving a pair within its file does not change the sample.
         keys.append("\n".join(sorted(texts)))
-    asked: list[int] = []
+    sampled_places: list[int] = []
     for cluster in units_of_sample(strata, keys, pairs.files.sample):
-        asked += clusters[cluster]
-    return sorted(asked)
+        sampled_places += clusters[cluster]
+    return sorted(sampled_places)
 
 
 def sentence_request(pair: SentencePair, role: str, files: PairFiles) -> dict[str, object]:
@@ -163,28 +163,34 @@ def sentence_request(pair: SentencePair, role: str, files: PairFiles) -> dict[st
         files: the options of the dataset.
     """
     if files.variant == CHOICE:
-        first, second = (pair.more, pair.less) if role == MORE else (pair.less, pair.more)
-        prompt = fill_prompt(files.prompt, first, second)
+        sentences = [pair.more_stereotypical, pair.less_stereotypical]
+        if role == LESS:
+            sentences.reverse()
+        prompt = fill_prompt(files.prompt, *sentences)
         letters = {"candidate1": option_letter(0), "candidate2": option_letter(1)}
         return {"system": files.system, "text": prompt, **letters}
     request: dict[str, object] = {"text": pair.sentence(role)}
     if files.variant == PARTNER:
-        request["text_pair"] = pair.less if role == MORE else pair.more
-        request["pair_place"] = 0 if role == pair.first else 1
+        is_more = role == MORE
+        request["text_pair"] = pair.less_stereotypical if is_more else pair.more_stereotypical
+        request["pair_place"] = 0 if role == pair.disadvantaged_role else 1
     if files.variant == CONTEXT:
         request["text_pair"] = pair.context
     return request
 
 
-def fill_prompt(prompt: str, first: str, second: str) -> str:
+def fill_prompt(prompt: str, first_sentence: str, second_sentence: str) -> str:
     """Returns the prompt of a forced choice with both sentences in their places.
 
-    The config is checked to have each placeholder once.
+    Args:
+        prompt: has each of the placeholders `FIRST` and `SECOND` once, as the config is checked to.
+        first_sentence: the sentence in place of `FIRST`.
+        second_sentence: the sentence in place of `SECOND`.
     """
     before, after = prompt.split(FIRST)
-    # The placeholder of the second sentence is replaced first, in the prompt alone: the first
-    # sentence may contain the same characters.
-    return before.replace(SECOND, second) + first + after.replace(SECOND, second)
+    # `SECOND` is replaced in the prompt alone: a sentence may contain the same characters.
+    parts = [part.replace(SECOND, second_sentence) for part in (before, after)]
+    return first_sentence.join(parts)
 
 
 # Observations: the scores of the sentences of a pair side by side
@@ -259,34 +265,34 @@ def scores_side_by_side(rows: pl.DataFrame) -> pl.DataFrame:
             of the first one, and its score is the probability of the first option.
     """
     # An infinite or NaN score, such as the logarithm of 0, is no measurement.
-    finite = []
+    finite_scores = []
     for name in ("score", "without_start"):
-        finite.append(pl.when(pl.col(name).is_finite()).then(name).alias(name))
-    scored = rows.with_columns(finite)
+        finite_scores.append(pl.when(pl.col(name).is_finite()).then(name).alias(name))
+    sentences = rows.with_columns(finite_scores)
     keys = [name for name in READ if name not in KEYS_PER_SENTENCE]
-    pairs = scored.filter(role=MORE).select(
+    pairs = sentences.filter(role=MORE).select(
         *keys,
         "tokens",
         more="score",
         more_without_start="without_start",
         instance_more="instance",
     )
-    less = scored.filter(role=LESS).select(
+    less = sentences.filter(role=LESS).select(
         "pair",
         less="score",
         less_without_start="without_start",
         instance_less="instance",
     )
-    unrelated = scored.filter(role=UNRELATED).select("pair", unrelated="score")
+    unrelated = sentences.filter(role=UNRELATED).select("pair", unrelated="score")
     # A left join: only StereoSet has unrelated sentences.
-    for sentences in (less, unrelated):
-        pairs = pairs.join(sentences, on="pair", how="left", maintain_order="left")
+    for partners in (less, unrelated):
+        pairs = pairs.join(partners, on="pair", how="left", maintain_order="left")
     return pairs
 
 
 # Measures; their titles, units and limits are in measures.yaml
 
-SCORED = pl.col(MORE).is_not_null() & pl.col(LESS).is_not_null()
+HAS_SCORES = pl.col(MORE).is_not_null() & pl.col(LESS).is_not_null()
 FOLLOWS = pl.col(MORE) > pl.col(LESS)
 OPPOSES = pl.col(MORE) < pl.col(LESS)
 IS_TIE = pl.col(MORE) == pl.col(LESS)
@@ -368,7 +374,7 @@ def measure(
         measure_options: not read.
     """
     pairs = observations.rename({"type": "bias_type", "task": "attribute_group"})
-    pairs = with_cases(pairs, SCORED)
+    pairs = with_cases(pairs, HAS_SCORES)
     formulas = [*PAIR_FORMULAS]
     if pairs["direction"].is_not_null().any():
         formulas += DIRECTION_FORMULAS
@@ -395,11 +401,11 @@ def known_factors(pairs: pl.DataFrame) -> dict[str, str]:
     A factor needs at least two units, and a unit for every pair: otherwise pairs without one
     would count as a single large unit.
     """
-    known = {}
+    columns = {}
     for factor, name in FACTORS.items():
         if pairs[name].null_count() == 0 and pairs[name].n_unique() > 1:
-            known[factor] = name
-    return known
+            columns[factor] = name
+    return columns
 
 
 def reported_keys(pairs: pl.DataFrame) -> list[Sequence[str]]:
@@ -424,14 +430,15 @@ def scores_by_term(pairs: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
         null for a term without scores; and `n` and `left_out`, its examples with and without all
         three scores.
     """
-    more, less, unrelated = pl.col(MORE), pl.col(LESS), pl.col(UNRELATED)
-    is_scored = SCORED & unrelated.is_not_null()
+    unrelated = pl.col(UNRELATED)
+    is_scored = HAS_SCORES & unrelated.is_not_null()
     # A tie is a loss, as in the authors' script.
-    wins = (more > unrelated).cast(pl.Float64) + (less > unrelated).cast(pl.Float64)
+    more_wins = (pl.col(MORE) > unrelated).cast(pl.Float64)
+    less_wins = (pl.col(LESS) > unrelated).cast(pl.Float64)
     return pairs.group_by(*keys, "target", maintain_order=True).agg(
         stereotype=FOLLOWS.filter(is_scored).mean(),
         anti_stereotype=OPPOSES.filter(is_scored).mean(),
-        language=wins.filter(is_scored).mean() / 2,
+        language=(more_wins + less_wins).filter(is_scored).mean() / 2,
         n=is_scored.sum().cast(pl.Int64),
         left_out=(~is_scored).sum().cast(pl.Int64),
     )
@@ -461,9 +468,9 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
     yield from checks_of_cell(cell, CheckedAnswers())
     pairs = cell.observations
     if "truncated" in cell.predictions.collect_schema():
-        truncated = cell.predictions.select("truncated").collect()
-        yield share_check("truncated_sentences", truncated.to_series())
-    yield share_check("unscored_pairs", pairs.select(~SCORED).to_series())
+        is_truncated = cell.predictions.select("truncated").collect()
+        yield share_check("truncated_sentences", is_truncated.to_series())
+    yield share_check("unscored_pairs", pairs.select(~HAS_SCORES).to_series())
     yield from start_dependent(pairs)
     factors = known_factors(pairs)
     if factors:
@@ -472,9 +479,9 @@ def validity(cell: MeasuredCell) -> Iterator[Check]:
         units = pairs[name].n_unique()
         label = "target terms" if factor == TARGETS else factor
         yield Check("few_writers", value=units, n=units, flag=label)
-    doubted = pairs["is_doubted"].drop_nulls()
-    if len(doubted):
-        yield share_check("doubted_pairs", doubted)
+    is_doubted = pairs["is_doubted"].drop_nulls()
+    if len(is_doubted):
+        yield share_check("doubted_pairs", is_doubted)
     yield repeated_pairs(cell.instances)
 
 
@@ -483,11 +490,12 @@ def start_dependent(pairs: pl.DataFrame) -> Iterator[Check]:
 
     Nothing is yielded if sentences were not scored without it.
     """
-    more, less = pl.col("more_without_start"), pl.col("less_without_start")
-    both = pairs.drop_nulls([MORE, LESS, "more_without_start", "less_without_start"])
+    names = ["more_without_start", "less_without_start"]
+    both = pairs.drop_nulls([MORE, LESS, *names])
     if len(both):
         sign = (pl.col(MORE) - pl.col(LESS)).sign()
-        differs = both.select(sign != (more - less).sign()).to_series()
+        sign_without_start = (pl.col(names[0]) - pl.col(names[1])).sign()
+        differs = both.select(sign != sign_without_start).to_series()
         yield share_check("start_dependent", differs)
 
 

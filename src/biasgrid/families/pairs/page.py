@@ -38,15 +38,18 @@ IS_PART = HAS_NO_OPTIONS & HAS_PART & pl.col("subject").is_null()
 IS_TERM = HAS_NO_OPTIONS & pl.col("subject").is_not_null()
 
 
-def shown_columns(shown: Mapping[str, str]) -> PageColumns:
-    """Returns columns of measures by heading; the first also has its interval and its n."""
-    first = next(iter(shown.values()))
+def measure_columns(measures: Mapping[str, str]) -> PageColumns:
+    """Returns columns of measures, of which the first also has its interval and its n.
+
+    Args:
+        measures: the measures by their headings, in the order of the page.
+    """
+    main_measure = next(iter(measures.values()))
     columns: dict[str, tuple[ColumnKind, str | pl.Expr]] = {}
-    for heading, measure in shown.items():
+    for heading, measure in measures.items():
         columns[heading] = ("number", measure)
-        # The first measure alone has its interval, beside it.
-        columns.setdefault("Interval", ("interval", f"{first} "))
-    columns["n"] = ("count", f"{first} n")
+        columns.setdefault("Interval", ("interval", f"{main_measure} "))
+    columns["n"] = ("count", f"{main_measure} n")
     return columns
 
 
@@ -55,7 +58,7 @@ TABLES = (
         "Scores by domain",
         "StereoSet's scores: the stereotype score is 0.5 without bias, the language model score is "
         "1 at best.",
-        {**TYPE, **TASK, **shown_columns(SCORES_OF_DOMAIN)},
+        {**TYPE, **TASK, **measure_columns(SCORES_OF_DOMAIN)},
         where=IS_PART,
         side_by_side=list(SCORES_OF_DOMAIN.values()),
         row_keys=("bias_type", "attribute_group"),
@@ -64,7 +67,7 @@ TABLES = (
         "Bias types",
         "How often the sentence that states the stereotype more scores higher, 0.5 without bias; "
         "ties count as if it did not.",
-        {**TYPE, **TASK, **shown_columns(SHARES_OF_PAIRS)},
+        {**TYPE, **TASK, **measure_columns(SHARES_OF_PAIRS)},
         where=IS_PART,
         side_by_side=list(SHARES_OF_PAIRS.values()),
         row_keys=("bias_type", "attribute_group"),
@@ -73,7 +76,7 @@ TABLES = (
         "Target terms",
         "The same scores by target term, those furthest from 0.5 first; a single term has no "
         "interval.",
-        {**TERM, **TYPE, **shown_columns(SCORES_OF_TERM)},
+        {**TERM, **TYPE, **measure_columns(SCORES_OF_TERM)},
         where=IS_TERM,
         side_by_side=list(SCORES_OF_TERM.values()),
         row_keys=("subject", "bias_type"),
