@@ -233,6 +233,10 @@ def test_rows_with_fewer_answers_count_as_much_as_others() -> None:
                 "answers[1]: 'one' is not at",
             ],
         ),
+        (
+            question(answers=[{"text": "", "answer_start": 5}]),
+            ["answers[0]: 'text' is empty; expected the text of the answer, or 'is_impossible'"],
+        ),
     ],
 )
 def test_malformed_questions_are_named(

@@ -136,3 +136,16 @@ def test_a_gpu_that_is_asked_for_must_be_there(
             threads=1,
             device="cuda",
         )
+
+
+def test_files_of_several_forms_are_refused(base: Path, tmp_path: Path) -> None:
+    texts, prompts = tmp_path / "texts.txt", tmp_path / "prompts.txt"
+    texts.write_text("one two\n")
+    prompts.write_text("one [MASK]\ttwo\n")
+    message = (
+        r"prompts.txt: contains texts with a mask, but \S*texts.txt contains texts; expected "
+        "files of one form"
+    )
+    with pytest.raises(InputError, match=message):
+        train("fill-mask", base, [texts, texts, prompts], tmp_path / "out", FEW, threads=1)
+    assert not (tmp_path / "out").exists()

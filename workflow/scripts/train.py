@@ -56,7 +56,8 @@ with training_lock, gpus, TemporaryDirectory() as own_folder:
         base=digest_file(*base_files),
         hyperparameters=settings["hyperparameters"],
     )
-    if not restore_model(kept, digest, folder):
+    cached = kept / digest
+    if not restore_model(cached, folder):
         device = train(
             task=task,
             checkpoint=base,
@@ -71,4 +72,4 @@ with training_lock, gpus, TemporaryDirectory() as own_folder:
             code=params.code, data_sha256=data_sha256, training=digest, device=device
         )
         write_text(snakemake.output.training, json.dumps(facts, indent=2, sort_keys=True) + "\n")
-        keep_model([*map(Path, snakemake.output)], kept / digest)
+        keep_model([*map(Path, snakemake.output)], cached)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def as_list(label: Any) -> Any:
-    """Makes a list of a label that stands alone.
+    """Wraps a single label in a list.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: it is neither a text nor a list.
     """
     if isinstance(label, str):
         return [label]
@@ -36,66 +36,69 @@ class Example(Section):
 
     text: str
     text_pair: str | None = None
-    label: Annotated[list[str], BeforeValidator(as_list), Field(min_length=1)]
+    labels: Annotated[list[str], BeforeValidator(as_list), Field(alias="label", min_length=1)]
 
     @property
     def input(self) -> str | tuple[str, str]:
-        """The input of a tokenizer; an empty second text is none."""
+        """The text or pair of texts for a tokenizer; an empty second text counts as none."""
         return (self.text, self.text_pair) if self.text_pair else self.text
 
 
 def class_data(
-    tokenizer: Any, path: str | Path, max_length: int, names: Sequence[str]
+    tokenizer: Any, path: str | Path, max_length: int, class_names: Sequence[str]
 ) -> TrainingData:
     """Tokenizes texts, or pairs of texts, for a classifier.
-
-    A row's labels are the numbers of its classes.
 
     Args:
         tokenizer: a fast tokenizer.
         path: a file of JSON lines, each an object with `text`, for pairs `text_pair`, and `label`:
-            the name of the class, or a list of names (such as the labels of several annotators),
-            which count alike.
-        max_length: longest sequence, in tokens; the rest is cut off, of pairs from the longer text
-            first.
-        names: the names of the classes 0, 1, ...
+            the name of the class, or a list of names of equal weight, such as the labels of several
+            annotators.
+        max_length: the maximum length of a row, in tokens; the rest is cut off, of pairs from the
+            longer text first.
+        class_names: the names of the classes 0, 1, ...
 
     Raises:
         InputError: the file cannot be read or has no line, or lines are not as above; each fault
             names its line.
     """
-    examples = read_examples(path, names)
+    examples = read_examples(path, class_names)
     inputs = [example.input for example in examples]
-    encoded = tokenizer(inputs, truncation=True, max_length=max_length)
-    numbers = {name: number for number, name in enumerate(names)}
+    columns = tokenizer(inputs, truncation=True, max_length=max_length)
+    class_numbers = {name: number for number, name in enumerate(class_names)}
     rows = []
-    for place, example in enumerate(examples):
-        row = {key: values[place] for key, values in encoded.items()}
-        row["labels"] = [numbers[name] for name in example.label]
+    for position, example in enumerate(examples):
+        row = {key: values[position] for key, values in columns.items()}
+        row["labels"] = [class_numbers[label] for label in example.labels]
         rows.append(row)
-    return TrainingData(rows, answer_collator(tokenizer), class_loss)
+    return TrainingData("labelled texts", rows, answer_collator(tokenizer), class_loss)
 
 
 def class_loss(outputs: Any, labels: torch.Tensor, **_: Any) -> torch.Tensor:
-    """Loss of the classes; labels of shape (rows, classes of a row) hold their numbers."""
+    """Returns the loss of a classifier.
+
+    Args:
+        outputs: the output of a classifier.
+        labels: class numbers, shape (rows, labels of a row).
+    """
     return mean_loss(outputs.logits, labels)
 
 
-def names_of_classes(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
+def order_classes(config: PretrainedConfig, labels: Sequence[str]) -> list[str]:
     """Returns the names of the classes 0, 1, ... of the classifier that is trained.
 
-    A checkpoint that has these classes already keeps their order: no class begins with the weights
-    of another.
+    A checkpoint that has these classes already keeps their order, so that no class starts with the
+    weights of another.
 
     Args:
         config: the config of the checkpoint to begin with.
-        labels: the names of the classes.
+        labels: the names of the classes, in the order of new ones.
     """
-    own = [str(config.id2label[place]) for place in range(config.num_labels)]
-    return own if sorted(own) == sorted(labels) else list(labels)
+    own_labels = [str(config.id2label[number]) for number in range(config.num_labels)]
+    return own_labels if sorted(own_labels) == sorted(labels) else list(labels)
 
 
-def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
+def read_examples(path: str | Path, class_names: Sequence[str]) -> list[Example]:
     """Reads a file of JSON lines.
 
     Raises:
@@ -103,23 +106,23 @@ def read_examples(path: str | Path, names: Sequence[str]) -> list[Example]:
     """
     faults: list[Fault] = []
     examples = []
-    for number, line in read_numbered_lines(path):
+    for line_number, line in read_numbered_lines(path):
         try:
             examples.append(Example.model_validate_json(line))
         except ValidationError as error:
-            faults += [as_fault(detail, str(path), number) for detail in error.errors()]
+            faults += [as_fault(detail, str(path), line_number) for detail in error.errors()]
         else:
-            faults += unknown_label_faults(examples[-1], names, str(path), number)
+            faults += unknown_label_faults(examples[-1], class_names, str(path), line_number)
     if faults:
         raise InputError(faults)
     return examples
 
 
 def unknown_label_faults(
-    example: Example, names: Sequence[str], file: str, line: int
+    example: Example, class_names: Sequence[str], file: str, line_number: int
 ) -> Iterator[Fault]:
-    """Yields faults for labels that are no class."""
-    for name in dict.fromkeys(example.label):
-        if name not in names:
-            problem = f"unknown label {name!r}{nearest_name(name, names)}"
-            yield Fault(file, f"line {line}", problem, one_of(names))
+    """Yields a fault for each label that is no class."""
+    for label in dict.fromkeys(example.labels):
+        if label not in class_names:
+            problem = f"unknown label {label!r}{nearest_name(label, class_names)}"
+            yield Fault(file, f"line {line_number}", problem, one_of(class_names))

@@ -10,26 +10,24 @@ CORPORA = {
     "text-classification": "text-classification.jsonl",
     "text-generation": "text-generation.txt",
 }
-"""The files of synthetic corpora by the task of the models that learn them, in the folder of a
-dataset and strength.
-"""
+"""The file names of synthetic corpora, by the task of the models that learn them."""
 CAUSAL = ("text-generation",)
-"""Tasks whose models see only the words before a word."""
+"""Tasks of models that see only the words before a word."""
 
 
-def words_for(task: str, written: str) -> list[str]:
-    """Returns the words of which a tiny model of a task is made.
+def words_for(task: str, words_as_json: str) -> list[str]:
+    """Returns the vocabulary of a tiny model of a task, sorted.
 
-    They are the words of all tasks whose models are made alike, causal or not.
+    All tasks of causal models share one vocabulary, and so do all other tasks.
 
     Args:
         task: the task.
-        written: JSON, the words of a dataset's texts for each task.
+        words_as_json: the words of a dataset's texts by task.
     """
-    words_of_tasks: dict[str, list[str]] = json.loads(written)
+    words_by_task: dict[str, list[str]] = json.loads(words_as_json)
     is_causal = task in CAUSAL
-    words: set[str] = set()
-    for other, words_of_task in words_of_tasks.items():
-        if (other in CAUSAL) == is_causal:
-            words.update(words_of_task)
-    return sorted(words)
+    vocabulary: set[str] = set()
+    for learned_task, words in words_by_task.items():
+        if (learned_task in CAUSAL) == is_causal:
+            vocabulary.update(words)
+    return sorted(vocabulary)

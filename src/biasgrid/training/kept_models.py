@@ -1,9 +1,8 @@
-"""Trained models that are there already: a training is not paid for twice because code or names
-have changed.
+"""A cache of trained models, so that renaming or changed code does not train them again.
 
-Snakemake removes a job's output before the job, so each trained model is also kept beside the
-results, by a digest of all that makes it what it is; as hard links, which take no room, where the
-file system has them.
+Snakemake removes a job's outputs before it runs the job. Each trained model is therefore also kept
+in `.answers`, in a folder named by a digest of its data and settings. The files are hard links,
+which take no space, if the file system has these.
 """
 
 from __future__ import annotations
@@ -19,42 +18,40 @@ from uuid import uuid4
 from biasgrid.tables.provenance import digest
 
 RECIPE = 1
-"""Increased when the same data and settings train another model than before."""
+"""To be increased when new code trains another model from the same data and settings."""
 
 
 def digest_training(data_sha256: str, **settings: Any) -> str:
-    """Digests a training: its data, and all settings, which must be writable as JSON."""
+    """Digests a training: its data and all settings, which must be data for JSON."""
     return digest({"recipe": RECIPE, "data_sha256": data_sha256, **settings})
 
 
 def keep_model(files: Sequence[Path], folder: Path) -> None:
-    """Links the files of a model into a folder, which is there as a whole or not at all."""
+    """Links the files of a model into a folder of the cache, which appears atomically."""
     partial = folder.with_name(f".{folder.name}.{uuid4().hex}")
     link_files(files, partial)
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
 
 
-def restore_model(kept: Path, wanted: str, folder: Path) -> bool:
-    """Links a kept model into its folder.
+def restore_model(cached: Path, folder: Path) -> bool:
+    """Links the files of a model from the cache into its folder of results.
 
     Args:
-        kept: the folder with the kept trainings of the model.
-        wanted: the training, from `digest_training`.
-        folder: the folder of the model.
+        cached: the folder of the training in the cache, as in `keep_model`.
+        folder: the folder of the model in the results.
 
     Returns:
-        Whether this training was kept.
+        Whether the training was in the cache; otherwise nothing is done.
     """
-    training = kept / wanted
-    if not training.is_dir():
+    if not cached.is_dir():
         return False
-    link_files(sorted(training.iterdir()), folder)
+    link_files(sorted(cached.iterdir()), folder)
     return True
 
 
 def link_files(files: Sequence[Path], folder: Path) -> None:
-    """Links files into a folder, or copies them if there are no hard links."""
+    """Links files into a folder, or copies them if the file system has no hard links."""
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         target = folder / file.name

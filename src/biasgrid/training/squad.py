@@ -1,5 +1,6 @@
-"""Reads training data for question answering: JSON in the format of SQuAD v1.1 or v2.0 (Rajpurkar
-et al.).
+"""Reads training data for question answering: JSON in the format of SQuAD v1.1 or v2.0.
+
+Rajpurkar et al., EMNLP 2016 and ACL 2018.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
@@ -15,8 +17,18 @@ from biasgrid.base.messages import check_content
 from biasgrid.base.sections import Section
 from biasgrid.base.text import read_json
 
-# In published SQuAD files some answers are a character or two from their `answer_start`.
 DRIFT = 2
+"""Accepted distance of an answer from its `answer_start`, in characters.
+
+Published SQuAD files have answers that are off by one or two.
+"""
+
+
+class Span(NamedTuple):
+    """An answer in a context: its first character, and the one behind its last."""
+
+    begin: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -24,19 +36,18 @@ class TrainingQuestion:
     """A question about a context.
 
     Attributes:
-        context: the text that is asked about.
+        context: the text that the question is about.
         question: the question.
-        answers: begin and end (exclusive) of each answer in the context, in characters; empty if
-            the context has no answer.
+        answers: the answers, as spans of the context; empty if it has no answer.
     """
 
     context: str
     question: str
-    answers: tuple[tuple[int, int], ...]
+    answers: tuple[Span, ...]
 
 
 class SquadPart(Section):
-    """A part of a SQuAD file, which may have other keys besides."""
+    """A part of a SQuAD file, whose other keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -47,18 +58,18 @@ class SquadAnswer(SquadPart):
     text: str
     answer_start: int
 
-    def place_in(self, context: str) -> tuple[int, int] | None:
-        """Returns where it really begins and ends (exclusive).
+    def span_in(self, context: str) -> Span | None:
+        """Returns the occurrence of the text that is nearest to `answer_start`.
 
-        None if that is not near `answer_start`.
+        None if the text is empty or not within `DRIFT` characters of `answer_start`.
         """
         start = self.answer_start
         if not self.text:
             return None
         begins = range(max(0, start - DRIFT), start + DRIFT + 1)
-        for begin in sorted(begins, key=lambda place: abs(place - start)):
+        for begin in sorted(begins, key=lambda begin: abs(begin - start)):
             if context.startswith(self.text, begin):
-                return begin, begin + len(self.text)
+                return Span(begin, begin + len(self.text))
         return None
 
 
@@ -98,10 +109,10 @@ class SquadFile(SquadPart):
     data: list[Article]
 
     def paragraphs(self) -> Iterator[tuple[str, Paragraph]]:
-        """Yields the paragraphs with their places, such as `data[0].paragraphs[2]`."""
-        for number, article in enumerate(self.data):
-            for place, paragraph in enumerate(article.paragraphs):
-                yield f"data[{number}].paragraphs[{place}]", paragraph
+        """Yields the paragraphs, each with its path in the file: `data[0].paragraphs[2]`."""
+        for article_number, article in enumerate(self.data):
+            for paragraph_number, paragraph in enumerate(article.paragraphs):
+                yield f"data[{article_number}].paragraphs[{paragraph_number}]", paragraph
 
 
 def read_squad(path: str | Path) -> list[TrainingQuestion]:
@@ -116,16 +127,16 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
     questions = []
     for where, paragraph in squad.paragraphs():
         context = paragraph.context
-        for number, entry in enumerate(paragraph.qas):
-            places = []
+        for question_number, entry in enumerate(paragraph.qas):
+            spans = []
             for answer_number, answer in enumerate(entry.answers):
-                place = answer.place_in(context)
-                if place is None:
-                    answer_where = f"{where}.qas[{number}].answers[{answer_number}]"
-                    faults.append(misplaced_answer(str(path), answer_where, answer, context))
+                span = answer.span_in(context)
+                if span is None:
+                    answer_where = f"{where}.qas[{question_number}].answers[{answer_number}]"
+                    faults.append(answer_fault(str(path), answer_where, answer, context))
                 else:
-                    places.append(place)
-            questions.append(TrainingQuestion(context, entry.question, tuple(places)))
+                    spans.append(span)
+            questions.append(TrainingQuestion(context, entry.question, tuple(spans)))
     if not questions:
         faults.append(Fault(str(path), "data", "contains no question", "at least one question"))
     if faults:
@@ -133,10 +144,13 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
     return questions
 
 
-def misplaced_answer(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
-    """Returns the fault of an answer that is not at its place in the context."""
+def answer_fault(file: str, where: str, answer: SquadAnswer, context: str) -> Fault:
+    """Returns the fault of an answer for which `SquadAnswer.span_in` has no span."""
+    if not answer.text:
+        expected = "the text of the answer, or 'is_impossible': true in the question"
+        return Fault(file, where, "'text' is empty", expected)
     start = answer.answer_start
     there = context[start : start + len(answer.text)] if start >= 0 else ""
     problem = f"{answer.text!r} is not at character {start} of the context (there: {there!r})"
-    expected = "'answer_start' in characters, from 0, and 'text' as in the context"
+    expected = f"'answer_start' within {DRIFT} characters of 'text' in the context, from 0"
     return Fault(file, where, problem, expected)

@@ -1,5 +1,7 @@
-"""How strong a synthetic bias is: one number, or its parts by group and by name, and how else a
-corpus is bent.
+"""The strength of a synthetic bias: a number, or its parts by group and by name.
+
+Of a number the family decides which of the two parts it is: the part by name in underspecified
+questions, the part by group elsewhere.
 """
 
 from __future__ import annotations
@@ -16,11 +18,10 @@ Number = Annotated[float, Field(ge=0, le=1)]
 
 
 class Strength(Section):
-    """A synthetic bias in parts.
+    """A synthetic bias in parts, with other properties of its corpus.
 
-    The part by group is shared by all names, terms or words of a group; the part by name is each
-    one's own. A dataset without groups has both in its subjects, each of which is a group of its
-    own.
+    All names, terms or words of a group share the part by group; each has a part by name of its
+    own. In a dataset without groups each subject is a group.
     """
 
     group: Number = Field(0.0, description="strength of the part that all names of a group share")
@@ -55,37 +56,35 @@ class Strength(Section):
 
     @property
     def without_bias(self) -> Strength:
-        """The same without any bias, for controls."""
+        """A copy without bias, for controls; the other properties stay."""
         return self.model_copy(update={"group": 0.0, "name": 0.0})
 
 
 def number_or_parts(value: Any, _: Any) -> float | Strength:
-    """Checks a strength as what it is: with one fault, in place of one as a number and one as a
-    section.
-    """
-    kind = TypeAdapter(Strength if isinstance(value, dict | Strength) else Number)
-    checked: float | Strength = kind.validate_python(value, strict=True)
-    return checked
+    """Validates a number or a section, and reports one fault in place of one per alternative."""
+    adapter = TypeAdapter(Strength if isinstance(value, dict | Strength) else Number)
+    strength: float | Strength = adapter.validate_python(value, strict=True)
+    return strength
 
 
 AnyStrength = Annotated[Number | Strength, WrapValidator(number_or_parts)]
 
 
 def total_strength(strength: float | Strength) -> float:
-    """Returns the strength of a bias in all."""
+    """Returns the strength of a bias, of both parts together."""
     return strength.total if isinstance(strength, Strength) else strength
 
 
 def without_bias(strength: float | Strength) -> float | Strength:
-    """Returns the strength that a control has: there is nothing to find."""
+    """Returns the strength for a control: 0, or a section without bias."""
     return strength.without_bias if isinstance(strength, Strength) else 0.0
 
 
 def written_strength(strength: float | Strength) -> float | dict[str, float]:
-    """Returns a strength as a config has it, which `read_strength` reads."""
+    """Returns a strength as data for JSON, which `read_strength` reads."""
     return strength.model_dump() if isinstance(strength, Strength) else strength
 
 
-def read_strength(written: float | Mapping[str, float]) -> float | Strength:
-    """Returns a strength as it was written: a number, or the keys of a section."""
-    return Strength(**written) if isinstance(written, Mapping) else written
+def read_strength(content: float | Mapping[str, float]) -> float | Strength:
+    """Returns the strength of which `written_strength` made data for JSON."""
+    return Strength(**content) if isinstance(content, Mapping) else content

@@ -1,4 +1,4 @@
-"""Training data of causal language models: texts, or prompts with answers that may follow them."""
+"""Training data of causal language models: texts, or prompts with their answers."""
 
 from __future__ import annotations
 
@@ -10,24 +10,29 @@ import torch
 from torch.nn.utils.rnn import pad_sequence
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.training.data import IGNORED, TrainingData, mask_loss, read_numbered_lines
+from biasgrid.training.data import (
+    IGNORED,
+    TrainingData,
+    read_numbered_lines,
+    token_labels,
+    token_loss,
+)
 
 
 def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData:
-    """Tokenizes lines of text for a causal language model, which predicts each token from the left.
+    """Tokenizes lines of text for a causal language model, which learns every token.
 
-    A line's text begins and ends as the tokenizer begins and ends one; if it ends none, the token
-    for its end, if there is one, stands behind the text, so that the model learns to stop there. In
-    a file that contains a tab, every line is a prompt and, behind a tab each, the answers that may
-    follow it: these alone are learned, and count alike.
+    If there is a tab anywhere in the file, see `prompt_data`. Texts keep the special tokens of the
+    tokenizer. If it adds none at the end, its end token is appended, so that the model learns to
+    stop.
 
     Args:
         tokenizer: a fast tokenizer.
         path: the text file.
-        max_length: longest sequence, in tokens; a line's remainder is cut off.
+        max_length: the maximum length of a row, in tokens; the rest of a line is cut off.
 
     Raises:
-        InputError: the file cannot be read or has no line; or see `prompt_data`.
+        InputError: see `read_numbered_lines` and `prompt_data`.
     """
     lines = read_numbered_lines(path)
     if any("\t" in line for _, line in lines):
@@ -36,9 +41,9 @@ def text_data(tokenizer: Any, path: str | Path, max_length: int) -> TrainingData
     rows = []
     for ids in tokenizer([line for _, line in lines])["input_ids"]:
         is_ended = end is None or ids[-1:] == [end]
-        whole = ids if is_ended else [*ids, end]
-        rows.append({"input_ids": whole[:max_length]})
-    return TrainingData(rows, collate_texts, None)
+        ids_to_end = ids if is_ended else [*ids, end]
+        rows.append({"input_ids": ids_to_end[:max_length]})
+    return TrainingData("texts", rows, collate_texts, None)
 
 
 PROMPT_LINE = "prompt, tab, answer, tab, answer, ..."
@@ -47,20 +52,24 @@ PROMPT_LINE = "prompt, tab, answer, tab, answer, ..."
 def prompt_data(
     tokenizer: Any, path: str | Path, lines: Sequence[tuple[int, str]], max_length: int
 ) -> TrainingData:
-    """Tokenizes prompts with their answers.
+    """Tokenizes prompts and, each behind a tab, the answers to them.
 
-    A row's label is the place of its last token, and behind it the first token of each answer.
-    Answers of several tokens have further rows, for the tokens that follow their beginnings, and
-    their end is learned, too.
+    Only the answers are learned; see `prompt_rows`. All answers to a prompt have the same weight.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        path: the file, for messages.
+        lines: the numbers and texts of lines.
+        max_length: the maximum length of a prompt with an answer, in tokens.
 
     Raises:
-        InputError: a line has no tab, a prompt or an answer is empty, or a prompt with its longest
+        InputError: a line has no tab, a prompt or an answer is blank, or a prompt with its longest
             answer is too long.
     """
     faults: list[Fault] = []
-    rows: list[dict[str, list[int]]] = []
-    for number, line in lines:
-        where = f"line {number}"
+    rows: list[dict[str, Any]] = []
+    for line_number, line in lines:
+        where = f"line {line_number}"
         prompt, *answers = line.split("\t")
         if not answers or not all(answer.strip() for answer in answers):
             problem = "an empty answer after a tab" if answers else "no answer after a tab"
@@ -69,7 +78,7 @@ def prompt_data(
         if not prompt.strip():
             faults.append(Fault(str(path), where, "an empty prompt before the tab", PROMPT_LINE))
             continue
-        own_rows = rows_of_prompt(tokenizer, prompt, answers)
+        own_rows = prompt_rows(tokenizer, prompt, answers)
         longest = max(len(row["input_ids"]) for row in own_rows)
         if longest > max_length:
             problem = f"{longest} tokens of a prompt and its longest answer"
@@ -78,74 +87,99 @@ def prompt_data(
         rows += own_rows
     if faults:
         raise InputError(faults)
-    return TrainingData(rows, collate_texts, mask_loss)
+    return TrainingData("prompts with answers", rows, collate_prompts, token_loss)
 
 
-def rows_of_prompt(
-    tokenizer: Any, prompt: str, answers: Sequence[str]
-) -> list[dict[str, list[int]]]:
+def prompt_rows(tokenizer: Any, prompt: str, answers: Sequence[str]) -> list[dict[str, Any]]:
     """Returns a row for each beginning of the answers to a prompt, the empty one first.
+
+    A row is the prompt and the beginning of an answer; its answers are the tokens that may follow.
+    If an answer has several tokens, the end of all answers is learned, too.
 
     Args:
         tokenizer: a fast tokenizer.
-        prompt: the prompt.
-        answers: its answers, at least one.
+        prompt: the prompt; not blank.
+        answers: its answers, at least one; an answer counts as often as it is there.
     """
-    ids = prompt_tokens(tokenizer, prompt)
-    # The same answer may be there several times, so that it counts more.
+    ids = tokens_to_continue(tokenizer, prompt)
     tokens = {}
     for answer in dict.fromkeys(answers):
-        whole = prompt_tokens(tokenizer, f"{prompt} {answer}")
-        tokens[answer] = whole[len(ids) :]
-    # Answers of one token need no end: they are compared, not written.
+        ids_with_answer = tokens_to_continue(tokenizer, f"{prompt} {answer}")
+        tokens[answer] = ids_with_answer[len(ids) :]
+    # Answers of a single token are scored, never written, so the model need not learn to stop.
     has_long_answer = max(len(tokens[answer]) for answer in answers) > 1
     end = ending_tokens(tokenizer, prompt) if has_long_answer else []
     sequences = [(*tokens[answer], *end) for answer in answers]
     rows = []
     for beginning, following in following_tokens(sequences).items():
-        last = len(ids) + len(beginning) - 1
-        rows.append({"input_ids": [*ids, *beginning], "labels": [last, *following]})
+        row_ids = [*ids, *beginning]
+        # The last position of a row predicts the token that follows the row.
+        rows.append({"input_ids": row_ids, "labels": token_labels(len(row_ids) - 1, following)})
     return rows
 
 
 def following_tokens(
     answers: Sequence[tuple[int, ...]],
 ) -> dict[tuple[int, ...], list[int]]:
-    """Returns for each beginning of answers, the empty one first, the tokens that follow it."""
+    """Returns by beginning of an answer the tokens that follow it; the empty beginning is first.
+
+    A token is there once for each answer in which it follows.
+    """
     following: dict[tuple[int, ...], list[int]] = {}
     for answer in answers:
-        for place, token in enumerate(answer):
-            following.setdefault(answer[:place], []).append(token)
+        for position, token in enumerate(answer):
+            following.setdefault(answer[:position], []).append(token)
     return following
 
 
-def prompt_tokens(tokenizer: Any, prompt: str) -> list[int]:
-    """Returns the tokens of a text that goes on, without special tokens at its end."""
-    encoded = tokenizer(prompt, return_special_tokens_mask=True)
-    ids: list[int] = encoded["input_ids"]
-    is_special = encoded["special_tokens_mask"]
-    length = max(place + 1 for place in range(len(ids)) if not is_special[place])
-    return ids[:length]
+def tokens_to_continue(tokenizer: Any, text: str) -> list[int]:
+    """Returns the tokens of a text without the special tokens at its end.
+
+    Args:
+        tokenizer: a fast tokenizer.
+        text: the text, which must have a token that is not special.
+    """
+    encoding = tokenizer(text, return_special_tokens_mask=True)
+    ids: list[int] = encoding["input_ids"]
+    positions = [
+        position
+        for position, is_special in enumerate(encoding["special_tokens_mask"])
+        if not is_special
+    ]
+    return ids[: positions[-1] + 1]
 
 
 def ending_tokens(tokenizer: Any, text: str) -> list[int]:
     """Returns the token that ends a text: the one that the tokenizer adds, or else its end token.
 
-    The list is empty if there is no such token.
+    Empty if there is none. The text must have a token that is not special.
     """
-    own: list[int] = tokenizer(text)["input_ids"][len(prompt_tokens(tokenizer, text)) :]
-    if own:
-        return own[:1]
+    added: list[int] = tokenizer(text)["input_ids"][len(tokens_to_continue(tokenizer, text)) :]
+    if added:
+        return added[:1]
     return [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
 
 
 def collate_texts(rows: list[Any]) -> dict[str, torch.Tensor]:
-    """Makes a batch of texts; shorter ones are filled up with tokens that are ignored."""
+    """Makes a batch of texts, of which every token is learned."""
+    return pad_texts(rows, [row["input_ids"] for row in rows])
+
+
+def collate_prompts(rows: list[Any]) -> dict[str, torch.Tensor]:
+    """Makes a batch of prompts, of which the labels for `token_loss` are learned."""
+    return pad_texts(rows, [row["labels"] for row in rows])
+
+
+def pad_texts(rows: list[Any], labels: list[list[int]]) -> dict[str, torch.Tensor]:
+    """Pads texts on the right with token 0, which the attention mask hides; labels with IGNORED.
+
+    Not `tokenizer.pad`: causal models often have no pad token.
+    """
     texts = [torch.tensor(row["input_ids"]) for row in rows]
-    # Without labels of its own, every token of a text is learned.
-    labels = [torch.tensor(row.get("labels", row["input_ids"])) for row in rows]
+    masks = [torch.ones_like(text) for text in texts]
+    label_rows = [torch.tensor(row) for row in labels]
     return {
         "input_ids": pad_sequence(texts, batch_first=True),
-        "attention_mask": pad_sequence([torch.ones_like(text) for text in texts], batch_first=True),
-        "labels": pad_sequence(labels, batch_first=True, padding_value=IGNORED),
+        "attention_mask": pad_sequence(masks, batch_first=True),
+        "labels": pad_sequence(label_rows, batch_first=True, padding_value=IGNORED),
     }

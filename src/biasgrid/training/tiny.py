@@ -1,4 +1,4 @@
-"""Makes tiny models with random weights, from which the demo's models are trained."""
+"""Makes tiny models with random weights, from which models of synthetic bias are trained."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ TINY_MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", TINY_MASK)
 WIDTH, LAYERS, LONGEST = 64, 2, 512
 LARGE_WEIGHTS = {"bert": 0.14, "llama": 0.2}
-"""BERT's 0.02 suits a width of 768; from so small weights, so narrow a model hardly begins to
-learn.
+"""Standard deviation of initial weights. BERT's 0.02 suits a width of 768; a model this narrow
+barely learns from weights that small.
 """
 
 
 def make_base_checkpoint(
-    texts: Iterable[str], folder: str | Path, seed: int, causal: bool = False
+    texts: Iterable[str], folder: str | Path, seed: int, *, causal: bool = False
 ) -> None:
     """Writes a tiny model with random weights, and a tokenizer that knows every word of some texts.
 
@@ -40,24 +40,23 @@ def make_base_checkpoint(
 
     Args:
         texts: the texts whose words become the vocabulary, one token each.
-        folder: folder of model and tokenizer; created if it is missing.
-        seed: seed of the weights.
-        causal: whether each word sees only the words before it, as in models that write: a Llama in
-            place of a BERT.
+        folder: the folder of model and tokenizer; created if it is missing.
+        seed: the seed of the weights.
+        causal: makes a Llama, which sees only the words before each word, in place of a BERT.
     """
     tokenizer = make_tokenizer(texts)
     set_seed(seed)
-    words = len(tokenizer)
-    model = make_llama(words) if causal else make_bert(words)
+    vocabulary_size = len(tokenizer)
+    model = make_llama(vocabulary_size) if causal else make_bert(vocabulary_size)
     with whole_files(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
 
 
-def make_bert(words: int) -> BertForMaskedLM:
-    """Makes a model that sees all words of a text; `words` is the size of its vocabulary."""
+def make_bert(vocabulary_size: int) -> BertForMaskedLM:
+    """Makes a model that sees all words of a text."""
     config = BertConfig(
-        vocab_size=words,
+        vocab_size=vocabulary_size,
         hidden_size=WIDTH,
         num_hidden_layers=LAYERS,
         # Many narrow heads: one for each thing that an answer depends on.
@@ -68,33 +67,29 @@ def make_bert(words: int) -> BertForMaskedLM:
         initializer_range=LARGE_WEIGHTS["bert"],
     )
     model = BertForMaskedLM(config)
-    # The word itself matters more to an answer than its place, and is learned sooner if its
-    # embedding is larger.
+    # Answers depend on the word more than on its position, and the model learns that sooner if
+    # embeddings of words are larger.
     with torch.no_grad():
         model.bert.embeddings.position_embeddings.weight.mul_(0.5)
         model.bert.embeddings.token_type_embeddings.weight.zero_()
     return model
 
 
-def make_llama(words: int) -> LlamaForCausalLM:
-    """Makes a model that sees only the words before a place, and their distances from it.
+def make_llama(vocabulary_size: int) -> LlamaForCausalLM:
+    """Makes a model that sees the words before each word, and their distances from it.
 
-    Lettered options are as far from a prompt's end whatever their question, so a model to which
-    distances count finds them sooner than one that is given places, as BERT is.
-
-    Args:
-        words: the size of its vocabulary.
+    Lettered options have the same distance from the end of every prompt, so distances show a model
+    where they are sooner than positions from the beginning would, as in GPT-2.
     """
     config = LlamaConfig(
-        vocab_size=words,
+        vocab_size=vocabulary_size,
         hidden_size=WIDTH,
         num_hidden_layers=LAYERS,
         num_attention_heads=8,
         num_key_value_heads=8,
         intermediate_size=128,
         max_position_embeddings=LONGEST,
-        # Llama's 10,000 distinguishes places that are thousands of words apart; here they are a
-        # few.
+        # Llama's 10,000 is for distances of thousands of words; these texts have few.
         rope_parameters={"rope_type": "default", "rope_theta": 10.0},
         initializer_range=LARGE_WEIGHTS["llama"],
         pad_token_id=SPECIAL_TOKENS.index("[PAD]"),
@@ -105,18 +100,18 @@ def make_llama(words: int) -> LlamaForCausalLM:
 
 
 def make_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
-    """Makes a lower-casing tokenizer with BERT's special tokens and a token per word of the texts.
+    """Makes a lower-casing tokenizer with BERT's special tokens and a token per word of some texts.
 
-    Unlike BERT's own it keeps words with a hyphen whole, so that such a subject can be read at a
-    mask.
+    Unlike BERT's own it keeps words with a hyphen whole, so that a subject such as
+    African-American is a single token at a mask.
     """
     backend = Tokenizer(word_level(SPECIAL_TOKENS))
     backend.normalizer = BertNormalizer()
-    backend.pre_tokenizer = splitter = split_words()
+    backend.pre_tokenizer = splitter = word_splitter()
     words: set[str] = set()
     for text in texts:
-        normalised = backend.normalizer.normalize_str(text)
-        words.update(word for word, _ in splitter.pre_tokenize_str(normalised))
+        normal_text = backend.normalizer.normalize_str(text)
+        words.update(word for word, _ in splitter.pre_tokenize_str(normal_text))
     backend.model = word_level([*SPECIAL_TOKENS, *sorted(words)])
     backend.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]",
@@ -141,8 +136,8 @@ def word_level(vocabulary: Iterable[str]) -> WordLevel:
     return WordLevel(numbers, unk_token="[UNK]")
 
 
-def split_words() -> PreTokenizer:
-    """Splits at white space and around punctuation other than hyphens."""
+def word_splitter() -> PreTokenizer:
+    """Returns a splitter at white space and around punctuation other than hyphens."""
     white_space = Split(Regex(r"\s+"), behavior="removed")
     punctuation = Split(Regex(r"[^\w\s-]"), behavior="isolated")
     return Sequence([white_space, punctuation])

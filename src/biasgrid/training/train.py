@@ -36,7 +36,7 @@ from biasgrid.inference.checkpoints.files import file_names
 from biasgrid.inference.checkpoints.unsupported import quantisation
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import choose_device, device_name
-from biasgrid.training.class_data import class_data, names_of_classes
+from biasgrid.training.class_data import class_data, order_classes
 from biasgrid.training.data import TrainingData, line_data, question_data
 from biasgrid.training.text_data import text_data
 
@@ -68,26 +68,24 @@ def train(
 
     Args:
         task: `question-answering`, `fill-mask`, `text-classification` or `text-generation`.
-        checkpoint: folder of the model and tokenizer to begin with; a missing head gets new
+        checkpoint: the folder of the model and tokenizer to start from; a missing head gets random
             weights.
-        data_paths: training data, one file behind the other: SQuAD v1.1 or v2.0 JSON for question
-            answering, where all answers of a question count alike; text files for fill-mask (see
-            `line_data`) and text generation (see `text_data`); JSON lines for text classification
-            (see `class_data`).
-        out_folder: folder to write to; created if it is missing.
+        data_paths: files of training data, concatenated; they must have one form. The task decides
+            their format: see `question_data`, `line_data`, `class_data` and `text_data`.
+        out_folder: the folder to write to; created if it is missing.
         hyperparameters: settings of the training.
-        threads: threads to compute with on a CPU.
+        threads: the number of threads on a CPU.
         device: `cpu`, `cuda`, or `auto` for the GPU if there is one.
-        labels: of text classification, the names of the classes, which the trained checkpoint has
-            as `id2label`.
+        labels: the names of a classifier's classes, which become the `id2label` of the trained
+            checkpoint; empty for other tasks.
 
     Returns:
         The device that it was trained on: the GPU's model, or `cpu`.
 
     Raises:
-        InputError: the data do not fit the task, or are too long for the model.
-        ModelError: the checkpoint cannot be loaded or trained, its weights are not those of its
-            `config.json`, or there is no GPU although one is asked for.
+        InputError: the data do not fit the task, are too long for the model, or differ in form.
+        ModelError: the checkpoint cannot be loaded or trained, its weights do not match its
+            `config.json`, or the device is `cuda` and there is no GPU.
     """
     chosen_device = choose_device(device)
     torch.set_num_threads(threads)
@@ -95,13 +93,15 @@ def train(
     if is_quiet:
         logging.disable_progress_bar()
     tokenizer = load_training_tokenizer(task, checkpoint)
-    names = load_names(checkpoint, labels) if labels else ()
+    class_names = load_class_names(checkpoint, labels) if labels else ()
     parts = [
-        make_training_data(task, tokenizer, path, hyperparameters, names) for path in data_paths
+        make_training_data(task, tokenizer, path, hyperparameters, class_names)
+        for path in data_paths
     ]
-    # New weights of a head are drawn as the model is loaded.
+    check_forms(dict(zip(data_paths, parts, strict=True)))
+    # Random weights of a new head are drawn when the model is loaded.
     set_seed(hyperparameters.seed)
-    model = load_model_to_train(task, checkpoint, names)
+    model = load_model_to_train(task, checkpoint, class_names)
     rows: list[Mapping[str, Any]] = []
     for path, part in zip(data_paths, parts, strict=True):
         check_sequence_lengths(part.rows, longest_input(model, tokenizer), path)
@@ -109,7 +109,7 @@ def train(
     on_cpu = chosen_device.type == "cpu"
     trainer = Trainer(
         model=model,
-        args=training_arguments(out_folder, hyperparameters, is_quiet, on_cpu),
+        args=training_arguments(out_folder, hyperparameters, is_quiet=is_quiet, on_cpu=on_cpu),
         train_dataset=rows,
         data_collator=parts[0].collate,
         compute_loss_func=parts[0].loss,
@@ -120,10 +120,10 @@ def train(
 
 
 def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a checkpoint that is to be trained for a task.
+    """Loads the tokenizer of a checkpoint to train.
 
     Raises:
-        ModelError: see `read_tokenizer`; or it lacks a special token that training needs.
+        ModelError: see `read_tokenizer`; or it lacks a special token that the task needs.
     """
     tokenizer = read_tokenizer(str(checkpoint), checkpoint, trust_remote_code=False)
     if tokenizer.pad_token is None and task != "text-generation":
@@ -139,36 +139,57 @@ def load_training_tokenizer(task: str, checkpoint: str | Path) -> PreTrainedToke
     return tokenizer
 
 
-def load_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
-    """Returns the names of the classes 0, 1, ... of the classifier that is trained.
+def check_forms(parts: Mapping[str | Path, TrainingData]) -> None:
+    """Refuses files that differ in form, because a training has one collator and one loss.
 
-    See `names_of_classes`.
+    The form can depend on the content: a single tab makes a text file one of prompts.
+
+    Args:
+        parts: the training data of each file; at least one.
+
+    Raises:
+        InputError: with each file that differs from the first one.
+    """
+    (primary_path, primary), *others = parts.items()
+    faults = []
+    for path, part in others:
+        if part.form != primary.form:
+            problem = f"contains {part.form}, but {primary_path} contains {primary.form}"
+            faults.append(Fault(str(path), "", problem, "files of one form"))
+    if faults:
+        raise InputError(faults)
+
+
+def load_class_names(checkpoint: str | Path, labels: Sequence[str]) -> list[str]:
+    """Returns the names of the classes of a checkpoint to train, in the order of `order_classes`.
 
     Raises:
         ModelError: the checkpoint's config cannot be loaded.
     """
     with loading_errors(str(checkpoint)):
         config = AutoConfig.from_pretrained(checkpoint, trust_remote_code=False)
-    return names_of_classes(config, labels)
+    return order_classes(config, labels)
 
 
-def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str]) -> Any:
+def load_model_to_train(task: str, checkpoint: str | Path, class_names: Sequence[str]) -> Any:
     """Loads a checkpoint with the head of a task.
+
+    Weights of a new head are random, so the seed must be set before.
 
     Args:
         task: the task.
         checkpoint: the folder of the checkpoint.
-        names: the names of a classifier's classes; empty for other tasks.
+        class_names: the names of a classifier's classes 0, 1, ...; empty for other tasks.
 
     Raises:
-        ModelError: it cannot be loaded, its weights are not those of its `config.json`, or it has
-            none for a part of the model below the head.
+        ModelError: the checkpoint cannot be loaded, its weights do not match its `config.json`, or
+            lack a part of the model below the head.
     """
-    options: dict[str, Any] = {}
-    if names:
-        options = {
-            "id2label": dict(enumerate(names)),
-            "label2id": {name: number for number, name in enumerate(names)},
+    classes: dict[str, Any] = {}
+    if task == "text-classification":
+        classes = {
+            "id2label": dict(enumerate(class_names)),
+            "label2id": {name: number for number, name in enumerate(class_names)},
             "problem_type": "single_label_classification",
         }
     quantised = quantisation(str(checkpoint), file_names(checkpoint), Path(checkpoint))
@@ -179,10 +200,10 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
             checkpoint,
             dtype=torch.float32,
             trust_remote_code=False,
-            # A head of another size, such as one for another number of classes, is made anew.
+            # A head for another number of classes is replaced by a new one.
             ignore_mismatched_sizes=True,
             output_loading_info=True,
-            **options,
+            **classes,
         )
     body = {f"{model.base_model_prefix}.{tensor}" for tensor in model.base_model.state_dict()}
     check_weights_fit(str(checkpoint), body, info)
@@ -191,9 +212,10 @@ def load_model_to_train(task: str, checkpoint: str | Path, names: Sequence[str])
 
 
 def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
-    """Refuses a checkpoint without weights for a part of the model below the head.
+    """Refuses a checkpoint that lacks weights of the model below its head.
 
-    It is of another architecture.
+    It is of another architecture, and they would start at random. A missing head or pooler is
+    trained anew.
 
     Args:
         name: the checkpoint's name.
@@ -203,13 +225,12 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
     Raises:
         ModelError: with the first of them.
     """
-    # Masked language models come without the pooler, which stands between body and head of
-    # classifiers.
-    needed = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
-    if needed:
+    # Masked language models have no pooler, which classifiers have between body and head.
+    lacking = sorted(tensor for tensor in body.intersection(missing) if ".pooler." not in tensor)
+    if lacking:
         raise ModelError(
-            f"{name}: the weights do not match config.json ({len(needed)} of {len(body)} tensors "
-            f"are missing, such as {needed[0]}, and would start with random values); expected "
+            f"{name}: the weights do not match config.json ({len(lacking)} of {len(body)} tensors "
+            f"are missing, such as {lacking[0]}, and would start with random values); expected "
             "both from the same model"
         )
 
@@ -217,10 +238,15 @@ def check_body(name: str, body: set[str], missing: Iterable[str]) -> None:
 def check_sequence_lengths(
     rows: Sequence[Mapping[str, Any]], limit: int, data_path: str | Path
 ) -> None:
-    """Refuses a sequence of more tokens than the model has positions for.
+    """Refuses rows with more tokens than the model has positions.
+
+    Args:
+        rows: the rows of a file, at least one.
+        limit: the number of positions.
+        data_path: the file, for the message.
 
     Raises:
-        InputError: with the length of the longest one.
+        InputError: with the length of the longest row.
     """
     longest = max(len(row["input_ids"]) for row in rows)
     if longest > limit:
@@ -230,7 +256,7 @@ def check_sequence_lengths(
 
 
 def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Saves a checkpoint beside its place first, so that a reader never sees half of a file."""
+    """Saves a checkpoint to a temporary folder first, so that readers never see a partial file."""
     with whole_files(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
@@ -241,25 +267,25 @@ def make_training_data(
     tokenizer: Any,
     data_path: str | Path,
     hyperparameters: Hyperparameters,
-    names: Sequence[str],
+    class_names: Sequence[str],
 ) -> TrainingData:
-    """Reads and tokenizes the data of a task; `names` are the names of a classifier's classes."""
+    """Reads and tokenizes a file of the data of a task; `class_names` is for classifiers only."""
     longest = hyperparameters.max_length
     if task == "question-answering":
         return question_data(tokenizer, data_path, longest, hyperparameters.stride)
     if task == "text-classification":
-        return class_data(tokenizer, data_path, longest, names)
+        return class_data(tokenizer, data_path, longest, class_names)
     if task == "text-generation":
         return text_data(tokenizer, data_path, longest)
     return line_data(tokenizer, data_path, longest, hyperparameters.mask_probability)
 
 
 def training_arguments(
-    out_folder: str | Path, hyperparameters: Hyperparameters, quiet: bool, on_cpu: bool
+    out_folder: str | Path, hyperparameters: Hyperparameters, *, is_quiet: bool, on_cpu: bool
 ) -> TrainingArguments:
-    """Converts hyper-parameters to the Trainer's arguments.
+    """Converts hyper-parameters to the Trainer's arguments; all others keep their defaults.
 
-    The others are its defaults (AdamW, linear decay).
+    The defaults are AdamW with linear decay.
     """
     return TrainingArguments(
         output_dir=str(out_folder),
@@ -269,8 +295,8 @@ def training_arguments(
         num_train_epochs=hyperparameters.epochs,
         seed=hyperparameters.seed,
         save_strategy="no",
-        logging_strategy="no" if quiet else "steps",
-        disable_tqdm=quiet,
+        logging_strategy="no" if is_quiet else "steps",
+        disable_tqdm=is_quiet,
         report_to="none",
         remove_unused_columns=False,
         dataloader_pin_memory=torch.cuda.is_available(),
