@@ -79,7 +79,13 @@ def write_run(config: Config, cache: Path) -> None:
     for cell in config.selected_variants:
         write_rows(layout.instances(*cell), list(REQUEST_COLUMNS))
     beat = Beat(
-        rows=1000, kept=1000, of=100_000, rows_per_second=10, at=time.time(), host="here", pid=1
+        rows=1000,
+        saved_rows=1000,
+        all_rows=100_000,
+        rows_per_second=10,
+        at=time.time(),
+        host="here",
+        pid=1,
     )
     for model, dataset in config.cells():
         for shard in layout.shards(dataset, model):

@@ -24,7 +24,7 @@ from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.gpu import threads_of_job
-from biasgrid.jobs.interruption import end_jobs_at_signals, logs_of_job, resource_factor
+from biasgrid.jobs.interruption import end_jobs_at_signals, attempt_logs, resource_factor
 from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import (
     RUN_FAILED,
@@ -105,7 +105,7 @@ def tries_of_job(short_of, wildcards, attempt):
     """Returns the factor by which the memory or time of a job is multiplied that is submitted again."""
     # Without a folder this is a job itself, which submits nothing.
     folder = getattr(workflow.executor_settings, "logdir", None)
-    logs = logs_of_job(Path(folder), dict(wildcards.items())) if folder else []
+    logs = attempt_logs(Path(folder), dict(wildcards.items())) if folder else []
     return resource_factor(short_of, logs, attempt)
 
 

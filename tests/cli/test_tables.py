@@ -81,7 +81,9 @@ def layout(tmp_path: Path) -> Layout:
     layout = Layout(read_grid(write_general_grid(tmp_path)))
     running, failed = layout.shards("people", "one")
     running.progress.parent.mkdir(parents=True)
-    beat = Beat(rows=40, kept=0, of=72, rows_per_second=0.01, at=time.time(), host="here", pid=1)
+    beat = Beat(
+        rows=40, saved_rows=0, all_rows=72, rows_per_second=0.01, at=time.time(), host="here", pid=1
+    )
     running.progress.write_text(json.dumps(beat._asdict()))
     failed.log.parent.mkdir(parents=True)
     failed.log.write_text("2026-11-20 20:17:30,534 CRITICAL the tokenizer has no [MASK] token\n")

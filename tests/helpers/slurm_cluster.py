@@ -292,7 +292,7 @@ def hold_shards(project: Project) -> Path:
 def has_parts(project: Project, shard: str) -> bool:
     """Whether a shard that is not done has made a part."""
     beat = read_beat(project.folder / f"results/.answers/gender/answering/{shard}.json")
-    return beat is not None and beat.kept > 0
+    return beat is not None and beat.saved_rows > 0
 
 
 def log_of(project: Project, shard: str) -> str:

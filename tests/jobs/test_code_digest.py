@@ -34,7 +34,7 @@ def digest(package: Path) -> Callable[..., str]:
 
     def now(module: str, *others: str) -> str:
         digests.read_code.cache_clear()
-        return digests.code_digest(digests.file_of(module), *others)
+        return digests.code_digest(digests.module_file(module), *others)
 
     return now
 
@@ -134,7 +134,7 @@ def test_imports_within_functions_and_of_modules_are_followed(
         "inner",
         "inference.models.extractive.candidates",
         "inference.engine.segments",
-    } <= digests.reachable([digests.file_of("outer")], [])
+    } <= digests.transitive_imports([digests.module_file("outer")], [])
     before = digest("outer")
     (package / "inner.py").write_text("value = 2\n")
     assert digest("outer") != before

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from biasgrid.base.faults import out_of_memory
-from biasgrid.jobs.interruption import LONGEST_LOG, logs_of_job, resource_factor
+from biasgrid.jobs.interruption import LONGEST_LOG, attempt_logs, resource_factor
 
 SNAKEMAKE = """
 import subprocess, sys
@@ -193,4 +193,4 @@ def test_logs_of_a_job_are_its_own_and_those_of_groups_in_which_it_began(tmp_pat
     for name, content in contents.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
-    assert {log.name for log in logs_of_job(tmp_path, job)} == {"1.log", "3.log"}
+    assert {log.name for log in attempt_logs(tmp_path, job)} == {"1.log", "3.log"}

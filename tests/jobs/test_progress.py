@@ -40,7 +40,7 @@ def test_rows_of_earlier_runs_are_found_range_by_range(tmp_path: Path) -> None:
         progress.beat()
     beat = read_beat(file)
     assert beat is not None
-    assert (beat.rows, beat.kept) == (9, 9)
+    assert (beat.rows, beat.saved_rows) == (9, 9)
     # The rate is of the three that were computed.
     assert (progress.done, progress.before) == (9, 6)
 

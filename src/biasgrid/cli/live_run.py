@@ -24,7 +24,7 @@ from biasgrid.jobs.run_progress import (
     SECONDS_BETWEEN_LINES,
     STOPPED,
     RunProgress,
-    stage_of,
+    rule_activity,
 )
 
 WARNING_LINE = "warning: "
@@ -77,15 +77,17 @@ class ProgressBars:
 
     def show(self, now: RunProgress) -> None:
         """Draws the progress of a run."""
-        if now.stages:
-            self.begin(", ".join(now.stages))
-        text = f"{now.jobs} of {now.of} jobs done"
-        self.progress.update(self.jobs, completed=now.jobs, total=now.of, text=text)
-        if now.answered:
+        if now.activities:
+            self.begin(", ".join(now.activities))
+        text = f"{now.jobs} of {now.all_jobs} jobs done"
+        self.progress.update(self.jobs, completed=now.jobs, total=now.all_jobs, text=text)
+        if now.answers:
             if self.rows is None:
                 self.rows = self.progress.add_task("rows", total=None, text="")
-            rows = now.answered
-            self.progress.update(self.rows, completed=rows.rows, total=rows.of, text=rows.text)
+            rows = now.answers
+            self.progress.update(
+                self.rows, completed=rows.rows, total=rows.all_rows, text=rows.text
+            )
 
     def close(self) -> None:
         """Leaves the bars as they are."""
@@ -137,7 +139,7 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
     display = ProgressBars(terminal) if terminal.is_terminal else ProgressLog()
     with closing(display):
         for line in process.stdout or ():
-            progress = RunProgress.of_line(line)
+            progress = RunProgress.from_line(line)
             if progress:
                 display.show(progress)
                 continue
@@ -145,7 +147,7 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
                 print_text(line, err=True, nl=False)
             last_lines.append(line)
             rule = STARTED.match(line)
-            stage = stage_of(rule[1]) if rule else None
+            stage = rule_activity(rule[1]) if rule else None
             if stage:
                 display.begin(stage)
     return last_lines

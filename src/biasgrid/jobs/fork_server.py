@@ -1,10 +1,8 @@
-"""The fork server: a process beside Snakemake that starts jobs as copies of itself.
+"""The fork server: a process beside Snakemake that starts jobs as copies (forks) of itself.
 
-It has imported the modules that jobs need.
-
-A job's script hands itself over (see `start`), and waits until the copy that runs it ends. So every
-job stays a process of its own, with its own log, outputs and end, but torch and transformers are
-imported once in a run.
+It imports the modules that jobs need, so torch and transformers are imported once in a run. A job's
+script hands itself over (see `start`) and waits until the copy that runs it ends, so every job is
+still a process of its own, with its own log, outputs and exit code.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ import selectors
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -29,42 +26,40 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasgrid.base.files import PARENT, refuse_without_parent
-from biasgrid.jobs.start import FORK_SERVER_ADDRESS, import_modules
+from biasgrid.jobs.start import EXIT_CODE, FORK_SERVER_ADDRESS, import_modules
 
 ENVIRONMENT = {
-    # Jobs that need the hub do not come here; all others do without.
+    # Jobs that need the hub are not handed over; all others work offline.
     "HF_HUB_OFFLINE": "1",
-    # Threads of the fork server would be missing in its copies; each job tells torch how many it
-    # has.
+    # A copy lacks the threads of the fork server, so it must have none. Each job sets its number in
+    # torch.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
-    # A second thread that waits for work sleeps: by default it spins, on a processor that another
-    # process needs.
+    # Threads that wait for work sleep. By default they spin, on a processor that others need.
     "OMP_WAIT_POLICY": "PASSIVE",
-    # When torch asks whether there is a GPU, it must not begin with CUDA, which no copy could use
-    # then.
+    # Torch must look for a GPU without initialising CUDA, which no copy could use then.
     "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
 }
-"""The environment in which the fork server imports; each copy has the variables of its own job."""
+"""The variables with which the fork server imports; each copy has the variables of its own job."""
 FOLDER_PREFIX = "biasgrid-fork-server-"
-"""Beginning of the name of a fork server's folder, in the temporary folder."""
+"""The beginning of the name of a fork server's folder in the temporary folder."""
 SOCKET = "socket"
 SECONDS_TO_LISTEN = 60
-"""Age of a folder without a listener from which on it was left behind, and is not being made."""
+"""A younger folder without a listener may still be in the making, and is not removed."""
 
 
 def start_fork_server() -> None:
-    """Starts the fork server of this Snakemake, and tells jobs its address.
+    """Starts the fork server of this Snakemake, with its address in the environment of jobs.
 
-    It ends with Snakemake and its last job. If the environment names one already, as in a notebook
-    that runs config after config, that one does the jobs. If there can be no socket, as in a
-    temporary folder with a long name, jobs import for themselves.
+    It ends with Snakemake and its last job. If the environment has a fork server already, as in a
+    notebook that runs one config after another, that one is used. If no socket can be made, for
+    example because the path of the temporary folder is too long, jobs import for themselves.
     """
     if FORK_SERVER_ADDRESS in os.environ:
         return
     remove_left_folders()
-    # Only this user can enter the folder, and so send jobs.
+    # Only this user can enter the folder, and thus send jobs.
     folder = tempfile.mkdtemp(prefix=FOLDER_PREFIX)
     address = str(Path(folder, SOCKET))
     with socket.socket(socket.AF_UNIX) as listener:
@@ -85,15 +80,16 @@ def start_fork_server() -> None:
             env=os.environ | ENVIRONMENT,
         )
     os.environ[FORK_SERVER_ADDRESS] = f"{sys.executable}:{address}"
-    # It ends when its standard input does, also if Snakemake is killed.
+    # Closes the server's standard input, at whose end it ends. So it also ends if Snakemake is
+    # killed.
     atexit.register(server.communicate)
 
 
 def remove_left_folders() -> None:
-    """Removes the folders of fork servers that were killed, and so could not do it themselves."""
+    """Removes the folders of fork servers that were killed and so could not remove them."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
-        # Folders of other users cannot be entered, and a server that is busy is there.
-        with suppress(OSError), socket.socket(socket.AF_UNIX) as client:
+        # Another process may remove the folder meanwhile.
+        with suppress(FileNotFoundError), socket.socket(socket.AF_UNIX) as client:
             if time.time() - folder.stat().st_mtime < SECONDS_TO_LISTEN:
                 continue
             client.setblocking(False)
@@ -101,12 +97,15 @@ def remove_left_folders() -> None:
                 client.connect(str(folder / SOCKET))
             except (ConnectionRefusedError, FileNotFoundError):
                 shutil.rmtree(folder, ignore_errors=True)
+            except OSError:
+                # A server that is busy, or the folder of another user.
+                continue
 
 
 def forget_fork_server() -> None:
-    """Lets jobs import for themselves.
+    """Removes the fork server's address, so that jobs import for themselves.
 
-    A job that was submitted to a cluster must not leave its allocation.
+    A job that was submitted to a cluster must not run outside of its allocation.
     """
     os.environ.pop(FORK_SERVER_ADDRESS, None)
 
@@ -117,9 +116,9 @@ class Job(NamedTuple):
     Attributes:
         script: the file to run.
         folder: its working folder.
-        environment: its variables.
-        needs: the modules to import before.
-        streams: its standard input, output and error.
+        environment: its environment variables.
+        needs: the modules to import before the copy is made.
+        streams: the file descriptors of its standard input, output and error.
     """
 
     script: str
@@ -135,28 +134,29 @@ class ForkServer:
     Attributes:
         listener: the socket where scripts hand over their jobs.
         lifeline: the reading end of a pipe whose other end Snakemake holds as long as it lives.
-        jobs: the connections to scripts, by the processes of the copies that run them.
-        selector: waits for the listener, the lifeline, scripts and ends of copies.
-        endings: the reading end of a pipe that has something to read when a copy has ended.
+        clients: the connections to waiting scripts, by the process ids of the copies that run them.
+        selector: waits for the listener, the lifeline, clients and signals.
+        signals: the reading end of a pipe that has something to read after a signal, such as
+            SIGCHLD when a copy has ended.
     """
 
     def __init__(self, listener: socket.socket, lifeline: int):
-        """Starts nothing yet."""
+        """Handles signals from now on, and starts no job yet."""
         self.listener, self.lifeline = listener, lifeline
-        self.jobs: dict[int, socket.socket] = {}
+        self.clients: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
-        self.endings = self._endings_of_copies()
+        self.signals = wake_at_signals()
         self._wait_for(listener, self._start)
         self._wait_for(lifeline, self._close)
-        self._wait_for(self.endings, self._report_endings)
+        self._wait_for(self.signals, self._report_endings)
 
     def serve(self) -> Job | None:
-        """Starts jobs until Snakemake and all jobs end.
+        """Starts jobs until Snakemake and all jobs have ended.
 
         Returns:
-            In each copy its job, and None in the fork server in the end.
+            In each copy its job, as soon as it is made; in the server None, in the end.
         """
-        while self.lifeline in self.selector.get_map() or self.jobs:
+        while self.lifeline in self.selector.get_map() or self.clients:
             for key, _ in self.selector.select():
                 respond: Callable[[], Job | None] = key.data
                 job = respond()
@@ -167,80 +167,89 @@ class ForkServer:
     def close_in_copy(self) -> None:
         """Closes in a copy the connections of the fork server."""
         self.selector.close()
-        for connection in (self.listener, *self.jobs.values()):
+        for connection in (self.listener, *self.clients.values()):
             connection.close()
 
     def _wait_for(self, source: socket.socket | int, respond: Callable[[], Job | None]) -> None:
-        """Calls a function whenever a source has something to read."""
-        self.selector.register(source, selectors.EVENT_READ, respond)
+        """Calls a function whenever a source has something to read.
 
-    def _endings_of_copies(self) -> int:
-        """Returns the reading end of a pipe that has something to read when a copy has ended."""
-        reading, writing = os.pipe()
-        os.set_blocking(reading, False)
-        os.set_blocking(writing, False)
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        # These signals are meant for the jobs of a run; the fork server ends after them.
-        signal.signal(signal.SIGINT, lambda *_: None)
-        signal.signal(signal.SIGTERM, lambda *_: None)
-        return reading
+        Args:
+            source: a socket or file descriptor.
+            respond: the function. It must return None in the server and a job in a copy, at which
+                `serve` ends.
+        """
+        self.selector.register(source, selectors.EVENT_READ, respond)
 
     def _close(self) -> None:
         """Notes that Snakemake has ended."""
         self.selector.unregister(self.lifeline)
 
     def _start(self) -> Job | None:
-        """Starts a job; returns it in the copy."""
+        """Makes a copy for the job of a script; returns the job in the copy, None in the server."""
         client, _ = self.listener.accept()
         try:
             job = receive_job(client)
         except (OSError, ValueError):
             client.close()
             return None
-        # The copy's garbage collector does not look at objects that are here by then; it would copy
-        # their memory.
+        # Also exempts all objects from garbage collection, which would copy their memory in a copy.
         import_modules(job.needs)
         pid = os.fork()
         if pid == 0:
             return job
         for stream in job.streams:
             os.close(stream)
-        self.jobs[pid] = client
+        self.clients[pid] = client
         self._wait_for(client, lambda: self._pass_on(pid))
         return None
 
     def _pass_on(self, pid: int) -> None:
-        """Passes a signal on that a script has got.
-
-        The copy of a script that was killed is killed, too.
-        """
-        number = self.jobs[pid].recv(1)
-        os.kill(pid, number[0] if number else signal.SIGKILL)
-        if not number:
-            self.selector.unregister(self.jobs[pid])
+        """Sends the copy the signal that its script got, or SIGKILL if the script was killed."""
+        message = self.clients[pid].recv(1)
+        is_script_gone = not message
+        os.kill(pid, signal.SIGKILL if is_script_gone else message[0])
+        if is_script_gone:
+            self.selector.unregister(self.clients[pid])
 
     def _report_endings(self) -> None:
-        """Reports to scripts how the copies that ran them have ended."""
+        """Sends scripts the exit codes of their copies that have ended."""
         with suppress(BlockingIOError):
-            os.read(self.endings, 4096)
-        for pid, client in list(self.jobs.items()):
-            ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
+            os.read(self.signals, 4096)
+        for pid, client in list(self.clients.items()):
+            ended_pid, status = os.waitpid(pid, os.WNOHANG)
+            if ended_pid == pid:
                 with suppress(OSError):
-                    client.sendall(struct.pack("!i", os.waitstatus_to_exitcode(status)))
+                    client.sendall(EXIT_CODE.pack(os.waitstatus_to_exitcode(status)))
                 with suppress(KeyError):
                     self.selector.unregister(client)
                 client.close()
-                del self.jobs[pid]
+                del self.clients[pid]
+
+
+def wake_at_signals() -> int:
+    """Makes this process survive SIGINT and SIGTERM, and wakes it at these and when a copy ends.
+
+    The two signals are meant for the jobs of a run, after which the fork server ends by itself. A
+    copy inherits all this: `run_job` undoes it there.
+
+    Returns:
+        The reading end of a pipe, which has something to read after a signal.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    return reading
 
 
 def receive_job(client: socket.socket) -> Job:
-    """Receives a job.
+    """Receives the job of a script.
 
     Raises:
         OSError: the script has ended meanwhile.
-        ValueError: the message of the script is no job.
+        ValueError: the message is no job.
     """
     _, streams, _, _ = socket.recv_fds(client, 1, 3)
     with client.makefile("rb") as lines:
@@ -248,38 +257,45 @@ def receive_job(client: socket.socket) -> Job:
 
 
 def end_with_parent(parent: int) -> None:
-    """Makes this copy end when the fork server does, so that no abandoned job goes on.
+    """Makes this copy end with the fork server, so that no abandoned job continues.
 
     Args:
-        parent: the fork server's process.
+        parent: the process id of the fork server.
     """
     if sys.platform == "linux":
-        # prctl(PR_SET_PDEATHSIG): this job's own handlers may unwind it.
+        # prctl(PR_SET_PDEATHSIG). SIGTERM, so that the job can remove its temporary files.
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    # Elsewhere its outputs are at least not put in place, see `files.whole_files`.
+    # On other systems the job at least puts no output in place, see `files.whole_files`.
     os.environ[PARENT] = f"{os.getpid()}:{parent}"
     refuse_without_parent("a job")
 
 
 def run_job(job: Job, parent: int) -> None:
-    """Runs a job in this copy of a fork server, as if Python had been started with its script."""
+    """Runs a job in this copy of a fork server, as if Python had been started with its script.
+
+    Undoes the fork server's settings of signals, streams, variables and modules.
+
+    Args:
+        job: the job.
+        parent: the process id of the fork server.
+    """
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    for number, stream in enumerate(job.streams):
-        os.dup2(stream, number)
+    for standard_stream, stream in enumerate(job.streams):
+        os.dup2(stream, standard_stream)
         os.close(stream)
     os.chdir(job.folder)
     os.environ.clear()
     os.environ.update(job.environment)
     end_with_parent(parent)
-    # An import may have determined it; this job may have another temporary folder.
+    # An import may have cached it, and this job may have another temporary folder.
     tempfile.tempdir = None
     sys.argv = [job.script]
     python_path = job.environment.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:1] = [str(Path(job.script).parent), *(folder for folder in python_path if folder)]
-    # A job may be of another run, which has its biasgrid elsewhere.
+    # The job may be of another run, with biasgrid in another place.
     for name in list(sys.modules):
         if name.partition(".")[0] == "biasgrid":
             del sys.modules[name]
@@ -287,10 +303,11 @@ def run_job(job: Job, parent: int) -> None:
 
 
 def run_and_leave(script: str) -> None:
-    """Runs a script; if it ends by itself, this process ends right after its exit handlers.
+    """Runs a script, and ends this process right after the exit handlers of the script.
 
-    Python would end all modules that the fork server has imported, one after the other, and for
-    that copy its whole memory: half a second, longer than many jobs take.
+    Otherwise Python would tear down all modules that the fork server has imported, and copy its
+    whole memory for that. This takes half a second, longer than many jobs. After an exception it
+    does so all the same, so that the exception is reported.
     """
     status: int | None = None
 
@@ -300,7 +317,7 @@ def run_and_leave(script: str) -> None:
             sys.stderr.flush()
             os._exit(status)
 
-    # Runs behind handlers that the script registers, and before those of the fork server.
+    # Exit handlers run in reverse order: those of the script before it, the fork server's never.
     atexit.register(leave)
     try:
         runpy.run_path(script, run_name="__main__")
@@ -311,20 +328,21 @@ def run_and_leave(script: str) -> None:
 
 
 def serve_jobs(listener: int, folder: str) -> None:
-    """Serves until Snakemake ends; in a copy, runs its job.
+    """Starts jobs until Snakemake ends; in a copy, runs its job.
 
     Args:
         listener: the file descriptor of the socket where scripts hand over their jobs.
         folder: the folder of the socket's file, which is removed in the end.
     """
-    own_pid = os.getpid()
+    server_pid = os.getpid()
     server = ForkServer(socket.socket(fileno=listener), sys.stdin.fileno())
     job = server.serve()
+    # From here on run both the server (None) and each copy (its job).
     if job is None:
         shutil.rmtree(folder, ignore_errors=True)
         return
     server.close_in_copy()
-    run_job(job, own_pid)
+    run_job(job, server_pid)
 
 
 if __name__ == "__main__":

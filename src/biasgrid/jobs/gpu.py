@@ -1,6 +1,6 @@
-"""The GPUs of a job, which it leases among the visible ones; it waits if none is free.
+"""Leases GPUs to jobs, which wait if none is free.
 
-A lease is a lock on a file, which the system drops when the process ends, however it ends.
+A lease is a lock on a file, which the system releases when the process ends, however it ends.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import NewType
 
 from filelock import FileLock, Timeout
 
@@ -23,10 +24,14 @@ logger = logging.getLogger(__name__)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS_BETWEEN_TRIES = 0.5
+CudaName = NewType("CudaName", str)
+"""A GPU as `CUDA_VISIBLE_DEVICES` names it: a number or a UUID."""
+LockName = NewType("LockName", str)
+"""The file name of a GPU's locks: its UUID, or its name in CUDA if that is not known."""
 
 
 def threads_of_job(device: str) -> int:
-    """Returns the number of threads of a job that predicts, if there are so many processors.
+    """Returns the number of threads of a job that predicts; Snakemake lowers it to its cores.
 
     Args:
         device: `auto`, `cpu` or `cuda`.
@@ -35,34 +40,35 @@ def threads_of_job(device: str) -> int:
 
 
 @contextmanager
-def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
-    """Leases GPUs for as long as the context lasts, and makes them the only ones that CUDA sees.
+def leased_gpus(gpu_count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
+    """Leases GPUs as long as the context lasts, and makes them the only ones that CUDA sees.
 
-    If there is none, or torch is built without CUDA, nothing is leased: the device is then chosen
-    as ever. Must be entered before CUDA is.
+    On a machine without GPUs, or with a torch without CUDA, nothing is leased or hidden. Must be
+    entered before CUDA is initialised, because CUDA reads the variable only then.
 
     Args:
-        count: the number of GPUs that are needed.
+        gpu_count: the number of GPUs that the job needs, if the machine has any.
         device: `auto`, `cpu` or `cuda`; with `cpu` nothing is leased.
-        jobs_per_gpu: the number of jobs that may have one GPU at a time.
+        jobs_per_gpu: the number of jobs that may share one GPU at a time.
 
     Raises:
-        UserError: there are GPUs, but not so many.
+        UserError: there are GPUs, but too few.
     """
-    gpus = usable_gpus() if count and device != "cpu" else {}
+    gpus = usable_gpus() if gpu_count and device != "cpu" else {}
     if not gpus:
         yield
         return
-    if len(gpus) < count:
+    if len(gpus) < gpu_count:
         raise UserError(
-            f"the job needs {count} GPUs but sees only {len(gpus)} ({', '.join(gpus)}); expected "
-            f"at least {count}: ask for fewer, or set {VISIBLE} to more of them"
+            f"the job needs {gpu_count} GPUs but sees only {len(gpus)} ({', '.join(gpus)}); "
+            f"expected at least {gpu_count}: ask for fewer, or set {VISIBLE} to more of them"
         )
     before = os.environ.get(VISIBLE)
-    with ExitStack() as held:
-        names = ",".join(lease_all(gpus, count, jobs_per_gpu, lease_folder(), held))
-        logger.info("GPU %s leased (%s=%s)", names, VISIBLE, before)
-        os.environ[VISIBLE] = names
+    with ExitStack() as locks:
+        leased = lease_all(gpus, gpu_count, jobs_per_gpu, lease_folder(), locks)
+        visible = ",".join(leased)
+        logger.info("GPU %s leased (%s=%s)", visible, VISIBLE, before)
+        os.environ[VISIBLE] = visible
         try:
             yield
         finally:
@@ -71,60 +77,67 @@ def leased_gpus(count: int, device: str, jobs_per_gpu: int) -> Iterator[None]:
                 os.environ[VISIBLE] = before
 
 
-def usable_gpus() -> dict[str, str]:
-    """Returns the GPUs that this process may use, none if torch is built without CUDA."""
+def usable_gpus() -> dict[CudaName, LockName]:
+    """Returns `visible_gpus`, or none if torch is built without CUDA."""
     import torch
 
     return visible_gpus() if torch.backends.cuda.is_built() else {}  # type: ignore[no-untyped-call]
 
 
 def lease_all(
-    gpus: Mapping[str, str], count: int, jobs_per_gpu: int, folder: Path, held: ExitStack
-) -> list[str]:
-    """Takes several GPUs.
+    gpus: Mapping[CudaName, LockName],
+    gpu_count: int,
+    jobs_per_gpu: int,
+    folder: Path,
+    locks: ExitStack,
+) -> list[CudaName]:
+    """Leases one or several GPUs, and waits until they are free.
 
     Args:
-        gpus: the names of GPUs in CUDA, with the names of their locks.
-        count: the number of GPUs to take.
-        jobs_per_gpu: the number of jobs that may have one GPU at a time.
-        folder: the folder of the lock files.
-        held: releases the locks in the end.
+        gpus: the GPUs to choose from, at least `gpu_count`.
+        gpu_count: the number of GPUs to lease.
+        jobs_per_gpu: the number of jobs that may share one GPU at a time.
+        folder: the folder of the lock files; created if it is missing.
+        locks: gets the locks, which it releases when it is closed.
     """
-    leased: list[str] = []
+    leased: list[CudaName] = []
     folder.mkdir(parents=True, exist_ok=True)
-    # One job after the other takes several, so that no two wait for each other.
-    with FileLock(folder / "several") if count > 1 else nullcontext():
-        while len(leased) < count:
-            others = {gpu: name for gpu, name in gpus.items() if gpu not in leased}
-            gpu, lock = lease(others, jobs_per_gpu, folder)
-            held.callback(lock.release)
+    # Only one job at a time leases several, so that no two jobs wait for each other's GPUs.
+    with FileLock(folder / "several") if gpu_count > 1 else nullcontext():
+        while len(leased) < gpu_count:
+            remaining = {gpu: name for gpu, name in gpus.items() if gpu not in leased}
+            gpu, lock = lease(remaining, jobs_per_gpu, folder)
+            locks.callback(lock.release)
             leased.append(gpu)
     return leased
 
 
 def lease_folder() -> Path:
-    """Returns the folder of lock files, which is on the machine that has the GPUs."""
+    """Returns the folder of lock files, on a disk of the machine that has the GPUs."""
     return Path(tempfile.gettempdir(), f"biasgrid-gpus-{os.getuid()}")
 
 
-def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str, FileLock]:
-    """Takes a GPU, preferably one without a job, and waits until one has room.
+def lease(
+    gpus: Mapping[CudaName, LockName], jobs_per_gpu: int, folder: Path
+) -> tuple[CudaName, FileLock]:
+    """Leases a GPU, preferably one without a job, and waits until one is free.
 
     Args:
-        gpus: the names of GPUs in CUDA, with the names of their locks.
-        jobs_per_gpu: the number of jobs that may have one GPU at a time.
-        folder: the folder of the lock files.
+        gpus: the GPUs to choose from, at least one.
+        jobs_per_gpu: the number of jobs that may share one GPU at a time.
+        folder: the folder of the lock files, which must exist.
 
     Returns:
-        The GPU and the lock, to be released.
+        The GPU, and its lock, which the caller must release.
     """
     is_waiting = False
     while True:
-        # All GPUs are tried for their first job before any is for its second.
-        for place in range(jobs_per_gpu):
+        # Each GPU has as many locks as jobs may share it. All GPUs are tried for a first job before
+        # any is tried for a second one.
+        for slot in range(jobs_per_gpu):
             for gpu, name in gpus.items():
                 # A lease belongs to the process, not to the thread that took it.
-                lock = FileLock(folder / f"{name}.{place}", thread_local=False)
+                lock = FileLock(folder / f"{name}.{slot}", thread_local=False)
                 try:
                     lock.acquire(timeout=0)
                 except Timeout:
@@ -136,30 +149,30 @@ def lease(gpus: Mapping[str, str], jobs_per_gpu: int, folder: Path) -> tuple[str
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
-def visible_gpus() -> dict[str, str]:
-    """Returns the GPUs that this process may use, by their names in CUDA, with names of locks.
+def visible_gpus() -> dict[CudaName, LockName]:
+    """Returns the GPUs that this process may use.
 
-    The lock's name is the UUID if nvidia-smi tells it: two jobs of a cluster may both see their own
-    GPU as number 0. CUDA gets its own names again, since it may number GPUs in another order than
-    nvidia-smi.
+    Locks are named by UUID, since two jobs of a cluster may both see a GPU of their own as number
+    0. For CUDA the names of `CUDA_VISIBLE_DEVICES` are kept, because it may number GPUs in another
+    order than nvidia-smi.
     """
     uuids = list_gpus()
     visible = os.environ.get(VISIBLE)
     if visible is None:
-        return {uuid: uuid for uuid in uuids.values()}
-    gpus: dict[str, str] = {}
+        return {CudaName(uuid): LockName(uuid) for uuid in uuids.values()}
+    gpus: dict[CudaName, LockName] = {}
     for entry in visible.split(","):
         name = entry.strip()
         is_unknown_number = bool(uuids) and name.isdigit() and name not in uuids
-        # As in CUDA, names behind one that means no device do not count.
+        # CUDA ignores everything from the first name on that is no device.
         if name in ("", "-1") or is_unknown_number:
             break
-        gpus[name] = uuids.get(name, name)
+        gpus[CudaName(name)] = LockName(uuids.get(name, name))
     return gpus
 
 
 def list_gpus() -> dict[str, str]:
-    """Returns the UUIDs of this machine's GPUs by number, none without nvidia-smi."""
+    """Returns the UUIDs of this machine's GPUs by their number in nvidia-smi; none without it."""
     if shutil.which("nvidia-smi") is None:
         return {}
     query = ["nvidia-smi", "--query-gpu=index,uuid", "--format=csv,noheader"]

@@ -1,7 +1,7 @@
-"""Jobs that end early: by a signal, and for lack of memory or time in SLURM, after which they are
-submitted with more.
+"""Jobs that end early: by a signal, or in SLURM for lack of memory or time.
 
-A Snakemake that gets SIGTERM waits until its jobs are done, so they are ended here.
+Snakemake itself would wait for its jobs after SIGTERM, so they are ended here. Jobs in SLURM are
+submitted again with more memory or time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ SCRIPTS = "/.snakemake/scripts/"
 """The folder in which Snakemake keeps the scripts of jobs that run here."""
 SECONDS_BETWEEN_SWEEPS = 0.5
 SECONDS_TO_UNWIND = 10
-"""Time that a job may take to remove its temporary files."""
+"""The time in which a job may remove its temporary files before it is killed."""
 SECONDS_UNTIL_LOGGED = 0.1
-"""Time that writing a log record takes at most, about."""
+"""More time than it usually takes to write a log record."""
 Shortage = Literal["memory", "time"]
 LONGEST_LOG = 1 << 20
-"""Number of bytes of a log that are read, from its end."""
+"""The number of bytes that are read of a log, from its end."""
 SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
-    # Of control groups, of a SLURM that looks at processes now and then, and of the job itself.
+    # Messages of control groups, of a SLURM that polls processes, and of the job itself.
     "memory": re.compile(
         r"oom[-_]kill|exceeded (job |step )?memory limit"
         r"|\b(_Array)?MemoryError\b|Cannot allocate memory"
-        # As `faults.out_of_memory` words it, unless it is the memory of a GPU, of which SLURM has
-        # no more to give.
+        # The words of `faults.out_of_memory`, except for the memory of a GPU, of which SLURM cannot
+        # give more.
         r"|^out of memory(;| \((?!CUDA|HIP))",
         re.I | re.M,
     ),
@@ -46,44 +46,47 @@ SHORTAGE_SIGNS: dict[Shortage, re.Pattern[str]] = {
 }
 """Signs in the log of a job in SLURM that it was short of a resource.
 
-Without a database of accounts nobody else remembers for long.
+A SLURM without an accounting database forgets this soon, so only the log can say it.
 """
 
+# State of the run for `restore_signals`: a notebook runs one config after another in one process.
 _run_ended = threading.Event()
-_handlers_before: dict[signal.Signals, Any] = {}
+_earlier_handlers: dict[signal.Signals, Any] = {}
 
 
 def end_jobs_at_signals(slurm_name: str | None) -> None:
-    """Makes SIGTERM end this Snakemake with all its jobs, as Ctrl-C would, and Ctrl-C always.
+    """Makes SIGTERM and Ctrl-C end this Snakemake together with all its jobs.
 
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
     """
 
-    def end(number: int, frame: FrameType | None) -> None:
-        # Snakemake's handler of log records drops an interrupt that comes while it writes one; the
-        # run would go on.
+    def end(signal_number: int, frame: FrameType | None) -> None:
+        # Snakemake's handler of log records swallows an interrupt that comes while it writes one,
+        # and the run would continue.
         if is_logging(frame):
-            threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), number)).start()
+            threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), signal_number)).start()
             return
-        by_terminal = number == signal.SIGINT
-        # A second SIGTERM changes nothing; jobs that start now must not inherit that it is ignored.
-        signal.signal(number, signal.default_int_handler if by_terminal else lambda *_: None)
-        # A terminal has told the jobs as well, except those that are just starting.
+        by_terminal = signal_number == signal.SIGINT
+        # A second SIGTERM does nothing. Not SIG_IGN, which jobs that start now would inherit.
+        again = signal.default_int_handler if by_terminal else lambda *_: None
+        signal.signal(signal_number, again)
+        # Ctrl-C has reached the jobs as well, except those that are just starting.
         patience = SECONDS_TO_UNWIND if by_terminal else 0
-        threading.Thread(target=sweep, args=(slurm_name, patience)).start()
+        # Not a daemon: this process stays until the sweep has ended all jobs.
+        threading.Thread(target=sweep, args=(slurm_name, patience), daemon=False).start()
         raise KeyboardInterrupt
 
     _run_ended.clear()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        _handlers_before.setdefault(number, signal.signal(number, end))
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        _earlier_handlers.setdefault(signal_number, signal.signal(signal_number, end))
 
 
 def restore_signals() -> None:
-    """Restores the handlers of signals before the run; in a notebook the process goes on."""
+    """Restores the handlers of signals that were set before `end_jobs_at_signals`."""
     _run_ended.set()
-    while _handlers_before:
-        signal.signal(*_handlers_before.popitem())
+    while _earlier_handlers:
+        signal.signal(*_earlier_handlers.popitem())
 
 
 def is_logging(frame: FrameType | None) -> bool:
@@ -93,7 +96,7 @@ def is_logging(frame: FrameType | None) -> bool:
 
 
 def interrupt_at_sigterm() -> None:
-    """Makes SIGTERM interrupt this job, so that it removes its temporary files before it ends."""
+    """Makes SIGTERM raise KeyboardInterrupt in this job, so that it removes its temporary files."""
 
     def interrupt(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -103,30 +106,32 @@ def interrupt_at_sigterm() -> None:
 
 
 def sweep(slurm_name: str | None, patience: float) -> None:
-    """Ends jobs until this process ends, since some may just be starting or being submitted.
+    """Ends all jobs of this run, again and again, until the run is over and none is left.
+
+    Jobs may be starting or being submitted just now. Runs in a thread of its own, which continues
+    after the main thread has ended.
 
     Args:
-        slurm_name: their name in SLURM's queue, None if none of them is there.
-        patience: seconds in which a job may end by itself.
+        slurm_name: the name of the jobs in SLURM's queue, None if none is submitted.
+        patience: the seconds in which a job may end by itself.
     """
-    seen: dict[psutil.Process, float] = {}
-    terminated: dict[psutil.Process, float] = {}
+    seen_at: dict[psutil.Process, float] = {}
+    terminated_at: dict[psutil.Process, float] = {}
     while True:
-        # Asked before the jobs are listed, so that none can start in between.
+        # Checked before the jobs are listed: afterwards the run could start one and end.
         nothing_starts = _run_ended.is_set() or not threading.main_thread().is_alive()
         jobs = list(local_jobs())
         for job in jobs:
             now = time.monotonic()
             with suppress(psutil.NoSuchProcess):
-                if job in terminated:
-                    if now - terminated[job] > SECONDS_TO_UNWIND:
+                if job in terminated_at:
+                    if now - terminated_at[job] > SECONDS_TO_UNWIND:
                         job.kill()
-                elif now - seen.setdefault(job, now) >= patience:
-                    terminated[job] = now
+                elif now - seen_at.setdefault(job, now) >= patience:
+                    terminated_at[job] = now
                     job.terminate()
         if slurm_name is not None:
-            # Jobs that are submitted while Snakemake cancels those that it knows of are cancelled
-            # by nobody else.
+            # Snakemake cancels only the jobs that it has finished submitting.
             subprocess.run(["scancel", f"--name={slurm_name}"], check=False)
         if nothing_starts and not jobs:
             return
@@ -134,21 +139,22 @@ def sweep(slurm_name: str | None, patience: float) -> None:
 
 
 def local_jobs() -> Iterator[psutil.Process]:
-    """Yields the processes of jobs that this Snakemake runs itself, without submitted ones."""
+    """Yields the processes of jobs that this Snakemake runs on this machine."""
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if any(SCRIPTS in argument for argument in process.cmdline()):
                 yield process
 
 
-def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
-    """Returns the logs of a job's attempts, whether it was submitted alone or in a group.
+def attempt_logs(folder: Path, wildcards: dict[str, str]) -> list[Path]:
+    """Returns the logs of the attempts of a job, in no order.
 
-    A group has one log; a job of it has had an attempt if Snakemake wrote there that the job began.
+    A job that was submitted in a group shares the log of the group, in which Snakemake notes that
+    the job began.
 
     Args:
         folder: the folder of SLURM's logs.
-        wildcards: the wildcards of the job.
+        wildcards: the wildcards of the job, in their order in the rule.
     """
     logs = list(folder.glob(f"rule_*/{'_'.join(wildcards.values())}/*.log"))
     text = ", ".join(f"{key}={value}" for key, value in wildcards.items())
@@ -162,21 +168,21 @@ def logs_of_job(folder: Path, wildcards: dict[str, str]) -> list[Path]:
 def resource_factor(short_of: Shortage, logs: Iterable[Path], attempt: int) -> int:
     """Returns the factor by which a job's memory or time is multiplied.
 
-    It is 1, and 1 more for each time that the job was short of it.
+    1, and 1 more for each attempt of this run that was short of it.
 
     Args:
         short_of: the resource.
-        logs: the logs of the job's attempts, including those of earlier runs.
+        logs: the logs of the job's attempts, in any order, including those of earlier runs.
         attempt: the number of the next attempt of this run, from 1.
     """
-    if attempt == 1:
-        return 1
     factor = 1
+    attempts_made = attempt - 1
     by_age = sorted(logs, key=lambda log: log.stat().st_mtime)
-    attempts_of_this_run = by_age[1 - attempt :]
-    for log in attempts_of_this_run:
+    # Not `by_age[-attempts_made:]`, which for 0 would be all.
+    of_this_run = by_age[max(0, len(by_age) - attempts_made) :]
+    for log in of_this_run:
         with log.open("rb") as file:
-            # The end of a log tells how the job ended.
+            # How a job ended is at the end of its log.
             file.seek(max(0, log.stat().st_size - LONGEST_LOG))
             text = file.read().decode(errors="replace")
         if SHORTAGE_SIGNS[short_of].search(text):

@@ -15,15 +15,15 @@ from biasgrid.base.files import explain_refusal
 
 logger = logging.getLogger(__name__)
 
-_held: list[FileLock] = []
+# Locks of this process for `unlock_results`: a notebook runs one config after another.
+_locks: list[FileLock] = []
 
 
 def lock_results(folder: str | Path) -> None:
-    """Keeps other runs out of a folder of results until this process ends, however it ends, or
-    `unlock_results`.
+    """Keeps other runs out of a folder of results until `unlock_results` or the process ends.
 
     Raises:
-        UserError: another run is at work there, or nothing can be written there.
+        UserError: another run is using the folder, or it cannot be written to.
     """
     path = Path(folder, ".lock")
     lock = FileLock(path)
@@ -40,22 +40,24 @@ def lock_results(folder: str | Path) -> None:
             f"{folder}: cannot be written to ({error.strerror}); make it writable, or set "
             "`results` to a different folder"
         ) from None
-    _held.append(lock)
+    _locks.append(lock)
 
 
 def unlock_results() -> None:
-    """Unlocks the folders that `lock_results` has locked: in a notebook the process goes on."""
-    while _held:
-        _held.pop().release()
+    """Unlocks the folders that `lock_results` has locked."""
+    while _locks:
+        _locks.pop().release()
 
 
 @contextmanager
 def one_job(path: Path, longest: float) -> Iterator[None]:
-    """Keeps other jobs out of a shard or training; a job of a killed Snakemake is waited for.
+    """Keeps other jobs out of a shard or training as long as the context lasts.
+
+    Waits for a job that has the lock: it may be of a Snakemake that was killed.
 
     Args:
-        path: the lock's file.
-        longest: the longest time to wait, in seconds.
+        path: the lock's file; its folder is created if it is missing.
+        longest: the maximum time to wait, in seconds.
 
     Raises:
         UserError: the other job does not end in that time, or the file cannot be made.

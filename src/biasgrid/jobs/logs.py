@@ -15,17 +15,17 @@ from biasgrid.jobs.interruption import interrupt_at_sigterm
 
 
 class LogFile(logging.FileHandler):
-    """A log file; if the disk is full, lines are lost and the terminal is told once."""
+    """A log file. If the disk is full, lines are lost, and the terminal gets one message of it."""
 
-    lost = False
+    has_lost_lines = False
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        """Goes on without a line that cannot be written."""
+        """Drops a line that cannot be written."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
             super().handleError(record)
-        elif not self.lost:
-            self.lost = True
+        elif not self.has_lost_lines:
+            self.has_lost_lines = True
             sys.stderr.write(
                 f"{self.baseFilename}: lines of this log were lost ({error.strerror})\n"
             )
@@ -34,7 +34,7 @@ class LogFile(logging.FileHandler):
 class VisibleLines(logging.Formatter):
     """Formats lines with invisible characters made visible.
 
-    Lines contain texts of others, and terminals show them.
+    Lines quote texts of models and users, whose control characters a terminal would obey.
     """
 
     def format(self, record: logging.LogRecord) -> str:
@@ -43,10 +43,9 @@ class VisibleLines(logging.Formatter):
 
 
 def start_log(path: str) -> None:
-    """Sends log lines to a rule's log file; errors go to the terminal, too.
+    """Sends log lines to a rule's log file, and errors also to the terminal: see `log_exception`.
 
-    Errors of users have no traceback there. Whatever ends the job, SIGTERM too, is an exception
-    from now on.
+    From now on SIGTERM raises an exception, so that it is logged as well.
 
     Raises:
         UserError: the file cannot be made.
@@ -66,8 +65,9 @@ def log_exception(
 ) -> None:
     """Logs an exception that ends a script, and shows it on the terminal.
 
-    Nothing else is critical: by these lines `biasgrid status` knows that the job has failed. Its
-    next run begins the log anew.
+    A user's error is shown without a traceback. Only failures are logged as CRITICAL, because
+    `biasgrid status` knows failed jobs by such a line (see `runs.failures`), until the next run of
+    the job begins the log anew.
     """
     shortage = out_of_memory(error)
     if shortage is not None:

@@ -1,5 +1,6 @@
-"""The progress of a job: a bar, lines in its log, a file for `biasgrid status`; and the end of a
-job without any.
+"""The progress of a job: a bar, lines in its log, and a file for `biasgrid status`.
+
+A job without progress is ended (`Watchdog`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class Beat(NamedTuple):
     """A report of a job on itself while it runs.
 
     Attributes:
-        rows: number of rows that are done, those of earlier runs included.
-        kept: number of rows that the next job finds if this one is killed.
-        of: number of all rows.
+        rows: number of finished rows, those of earlier runs included.
+        saved_rows: number of rows that the next job finds if this one is killed.
+        all_rows: number of rows of the shard.
         rows_per_second: the rate of this run.
         at: the time when it was written, in seconds since 1970.
         host: the machine's name.
@@ -44,8 +45,8 @@ class Beat(NamedTuple):
     """
 
     rows: int
-    kept: int
-    of: int
+    saved_rows: int
+    all_rows: int
     rows_per_second: float
     at: float
     host: str
@@ -57,9 +58,10 @@ class Watchdog:
 
     Attributes:
         what: the task that is watched, for the message.
-        seconds: the longest time between two feedings.
-        pulse: called every second or more often while the process is watched, fed or not.
-        fed: whether there was progress since the last tick.
+        seconds: the maximum time between two feedings.
+        pulse: called every second or more often while the process is watched, fed or not. Runs in
+            the thread of the watchdog.
+        is_fed: whether there was progress since the last tick.
         ended: set when the watch ends.
         thread: the thread that watches.
     """
@@ -67,7 +69,7 @@ class Watchdog:
     def __init__(self, what: str, seconds: float, pulse: Callable[[], None] = lambda: None):
         """Prepares a watch."""
         self.what, self.seconds, self.pulse = what, seconds, pulse
-        self.fed = True
+        self.is_fed = True
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._watch, daemon=True)
 
@@ -89,32 +91,31 @@ class Watchdog:
 
     def feed(self) -> None:
         """Notes that there was progress."""
-        self.fed = True
+        self.is_fed = True
 
     def _watch(self) -> None:
         """Adds up the time without progress, and ends the process when it is too long."""
-        # Short waits are counted rather than clocks compared: a process that was suspended is not
-        # one that hangs.
+        # Ticks are counted in place of reading a clock, because a suspended process does not hang.
         tick = min(1.0, self.seconds / 10)
         silent = 0.0
         while not self.ended.wait(tick):
-            silent = 0.0 if self.fed else silent + tick
-            self.fed = False
+            silent = 0.0 if self.is_fed else silent + tick
+            self.is_fed = False
             self.pulse()
             if silent >= self.seconds:
                 self._end_process()
 
     def _end_process(self) -> None:
-        """Ends the process, reported or not."""
-        # The main thread hangs, perhaps in foreign code that no exception reaches, or in writing
-        # the log.
+        """Ends the process after `SECONDS_TO_REPORT` at the latest."""
+        # The main thread may hang in foreign code, which no exception reaches, or while it holds
+        # the lock of the log. So the report is made in a thread that may hang as well.
         reporter = threading.Thread(target=self._report, daemon=True)
         reporter.start()
         reporter.join(SECONDS_TO_REPORT)
         os._exit(1)
 
     def _report(self) -> None:
-        """Says on the terminal and in the log that the process hung, and where."""
+        """Reports on the terminal and in the log that the process hung, and where."""
         message = (
             f"{self.what}: no progress for {self.seconds / 60:.3g} minutes, so the job ended "
             "itself; finished work is kept, and the next run continues from there (see "
@@ -129,7 +130,11 @@ class Watchdog:
 
 
 class Progress:
-    """Counts rows; use it as a context manager."""
+    """Counts rows; use it as a context manager.
+
+    Rows are finished (`resume` and `advance`) before they are saved (`keep`); `resume` counts them
+    as both.
+    """
 
     def __init__(self, what: str, total: int, seconds_without: float, file: Path | None = None):
         """Starts counting.
@@ -137,18 +142,18 @@ class Progress:
         Args:
             what: a description of the rows, for the bar and the log.
             total: number of rows.
-            seconds_without: the longest time without progress, after which the process is ended.
-            file: the file of beats; none are written without.
+            seconds_without: the maximum time without progress, after which the process is ended.
+            file: the file of `Beat`s; None writes none.
         """
         self.what, self.total, self.file = what, total, file
-        self.done = self.before = self.kept = 0
-        # A job that loads its model or computes a long batch is at work, too.
+        self.done = self.before = self.saved_rows = 0
+        # A job also writes beats while it loads its model or computes a long batch.
         self.watchdog = Watchdog(what, seconds_without, self.beat_in_time)
         self.bar = tqdm(total=total, desc=what, unit="rows", disable=not sys.stderr.isatty())
         self.started = self.last_line = self.last_beat = time.monotonic()
 
     def __enter__(self) -> Progress:
-        """Starts watching for a standstill."""
+        """Starts the watchdog."""
         self.watchdog.__enter__()
         self.beat()
         return self
@@ -159,26 +164,24 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Closes the bar and logs the last line."""
+        """Closes the bar and, if the job has not failed, logs the last line."""
         self.watchdog.__exit__(kind, error, trace)
         self.bar.close()
         if kind is None:
             self.log_line()
 
     def resume(self, rows: int) -> None:
-        """Counts rows that an earlier run has made.
-
-        If none were computed before, the time of this run starts now.
-        """
+        """Counts rows that an earlier run has saved."""
+        # The rate of this run starts after them, if it has computed none yet.
         if self.done == self.before:
             self.started = time.monotonic()
         self.done += rows
         self.before += rows
-        self.kept += rows
+        self.saved_rows += rows
         self.bar.update(rows)
 
     def advance(self, rows: int) -> None:
-        """Counts rows that were just computed."""
+        """Counts rows that were just computed, and feeds the watchdog."""
         self.watchdog.feed()
         self.done += rows
         self.bar.update(rows)
@@ -186,13 +189,13 @@ class Progress:
             self.log_line()
 
     def keep(self, rows: int) -> None:
-        """Counts rows that were just written."""
-        self.kept += rows
+        """Counts rows that were just saved, after `advance` has counted them."""
+        self.saved_rows += rows
         self.beat()
 
     @property
     def rate(self) -> float:
-        """Rows per second of this run."""
+        """Rows per second of this run, without rows of earlier runs."""
         return (self.done - self.before) / max(time.monotonic() - self.started, 1e-9)
 
     def log_line(self) -> None:
@@ -209,31 +212,31 @@ class Progress:
         )
 
     def beat_in_time(self) -> None:
-        """Writes a beat if the last one is some seconds old."""
+        """Writes a beat if the last one is older than `SECONDS_BETWEEN_BEATS`."""
         if time.monotonic() - self.last_beat > SECONDS_BETWEEN_BEATS:
             self.beat()
 
     def beat(self) -> None:
-        """Writes a beat."""
+        """Writes a beat now."""
         self.last_beat = time.monotonic()
         if self.file is None:
             return
         beat = Beat(
             rows=self.done,
-            kept=self.kept,
-            of=self.total,
+            saved_rows=self.saved_rows,
+            all_rows=self.total,
             rows_per_second=self.rate,
             at=time.time(),
             host=socket.gethostname(),
             pid=os.getpid(),
         )
-        # If the disk is full, an output will say so; a beat is worth no failure.
+        # A job must not fail for a beat. If the disk is full, its output will fail.
         with suppress(UserError):
             write_text(self.file, json.dumps(beat._asdict()))
 
 
 def read_beat(file: Path) -> Beat | None:
-    """Reads the last beat of a job, None if there is none."""
+    """Reads the last beat of a job; None without one, or if it cannot be read."""
     try:
         return Beat(**json.loads(file.read_text()))
     except (OSError, ValueError, TypeError):

@@ -1,6 +1,4 @@
-"""The progress of a run while Snakemake is at work: its stages, its jobs, and the rows that models
-have answered.
-"""
+"""The progress of a run while Snakemake works: its activities, jobs and answered rows."""
 
 from __future__ import annotations
 
@@ -13,7 +11,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-STAGES = {
+ACTIVITIES = {
     "synthetic": "writes texts with a known bias",
     "train": "trains models",
     "fetch": "inspects the model",
@@ -26,20 +24,18 @@ STAGES = {
     "plot": "draws",
     "report": "writes the report",
 }
-"""The stages, by the beginnings of the names of their rules, in their order."""
-ANSWERS = STAGES["predict"]
+"""The activities of a run in their order, by the names of their rules up to the first `_`."""
+ASKS = ACTIVITIES["predict"]
 PROGRESS = "BIASGRID_PROGRESS"
-"""The environment variable that holds the seconds between two lines, 0 for none, or
-`FOR_PROGRAMS`.
-"""
+"""The environment variable with the seconds between lines, 0 for no lines, or `FOR_PROGRAMS`."""
 FOR_PROGRAMS = "json"
-"""Asks for a line a second for `RunProgress.of_line`: commands draw a bar of their own."""
+"""Requests a line a second for `RunProgress.from_line`, from which commands draw a bar."""
 SECONDS_BETWEEN_LINES = 60.0
 STOPPED = "Stopped. Finished work is kept. To go on"
 RUN_FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
 LINE_BEGINNING = "biasgrid: "
 SHARE_OF_TIME = 0.05
-"""Share of the time that counting may take: a large grid is counted less often."""
+"""The maximum share of time for counting; a large grid is counted less often."""
 
 
 class AnsweredRows(NamedTuple):
@@ -47,22 +43,22 @@ class AnsweredRows(NamedTuple):
 
     Attributes:
         rows: their number.
-        of: the number of all rows, None if it is unknown.
+        all_rows: the number of rows of the run, None if it is unknown.
         rows_per_second: the rate, None while nothing runs.
-        seconds_left: the time that the other rows take, None if it is unknown.
+        seconds_left: the time for the remaining rows, None if it is unknown.
     """
 
     rows: int
-    of: float | None
+    all_rows: float | None
     rows_per_second: float | None
     seconds_left: float | None
 
     @property
     def text(self) -> str:
         """The rows in words."""
-        if self.of:
-            share = 100 * self.rows / self.of
-            parts = [f"{self.rows:,} of {self.of:,.0f} rows ({share:.0f} %)"]
+        if self.all_rows:
+            share = 100 * self.rows / self.all_rows
+            parts = [f"{self.rows:,} of {self.all_rows:,.0f} rows ({share:.0f} %)"]
         else:
             parts = [f"{self.rows:,} rows"]
         if self.rows_per_second:
@@ -78,44 +74,47 @@ class RunProgress(NamedTuple):
 
     Attributes:
         seconds: the time since it began.
-        jobs: the number of its jobs that are done.
-        of: the number of all its jobs.
-        stages: the stages of running jobs, in the order of `STAGES`.
-        answered: the rows that models have answered, None while none is asked.
+        jobs: the number of its finished jobs.
+        all_jobs: the number of all its jobs.
+        activities: the activities of running jobs, in the order of `ACTIVITIES`.
+        answers: the rows that models have answered, None while no model is asked.
     """
 
     seconds: float
     jobs: int
-    of: int
-    stages: list[str]
-    answered: AnsweredRows | None
+    all_jobs: int
+    activities: list[str]
+    answers: AnsweredRows | None
 
     @property
     def text(self) -> str:
         """The progress in a line."""
-        at_work = ", ".join(self.stages) or "waits for jobs"
-        rows = f"; {self.answered.text}" if self.answered else ""
+        work = ", ".join(self.activities) or "waits for jobs"
+        rows = f"; {self.answers.text}" if self.answers else ""
         minutes, seconds = divmod(int(self.seconds), 60)
-        return f"{minutes}:{seconds:02}  {at_work}: {self.jobs} of {self.of} jobs done{rows}"
+        return f"{minutes}:{seconds:02}  {work}: {self.jobs} of {self.all_jobs} jobs done{rows}"
 
     @classmethod
-    def of_line(cls, line: str) -> RunProgress | None:
-        """Reads a line that a run writes for programs; None if it is another one."""
+    def from_line(cls, line: str) -> RunProgress | None:
+        """Reads a line that a run has written for programs; None if it is another line."""
         if not line.startswith(f"{LINE_BEGINNING}{{"):
             return None
         content = json.loads(line.removeprefix(LINE_BEGINNING))
-        answered = content.pop("answered")
-        return cls(**content, answered=AnsweredRows(*answered) if answered else None)
+        answers = content.pop("answers")
+        return cls(**content, answers=AnsweredRows(*answers) if answers else None)
 
 
-def stage_of(rule: str) -> str | None:
-    """Returns the stage of a rule, None of rules that take no time."""
-    # `predict_scorer` and `fetch_predictions` belong to the stages of `predict` and `fetch`.
-    return STAGES.get(rule.split("_")[0])
+def rule_activity(rule: str) -> str | None:
+    """Returns the activity of a rule, None for rules that take no time."""
+    # `predict_scorer` and `fetch_predictions` are named like `predict` and `fetch`.
+    return ACTIVITIES.get(rule.split("_")[0])
 
 
 def time_text(seconds: float) -> str:
-    """Returns a time in its two largest units: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`."""
+    """Returns a time in its largest unit, from an hour on in its two largest.
+
+    Examples: `0 s`, `45 s`, `12 min`, `2 h 10 min`, `3 d 4 h`.
+    """
     if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -128,17 +127,17 @@ def time_text(seconds: float) -> str:
 
 
 JobCounts = Callable[[], tuple[int, int, Collection[str]]]
-"""Returns the number of jobs that are done, of all jobs, and the rules of those that run."""
+"""Returns the number of finished jobs, the number of all jobs, and the rules of running jobs."""
 
 
 class ProgressLines(threading.Thread):
     """Writes the progress of a run to the standard error, line by line, until the run ends.
 
     Attributes:
-        jobs: counts jobs.
-        answered: counts the rows that models have answered.
-        every: seconds between two lines.
-        for_programs: whether the lines are for `RunProgress.of_line`.
+        count_jobs: counts jobs.
+        count_answers: counts the rows that models have answered.
+        interval: seconds between two lines.
+        for_programs: whether the lines are for `RunProgress.from_line`.
         began: the time when the run began.
         parent: the process that started the run.
         ended: set when the run ends.
@@ -146,16 +145,17 @@ class ProgressLines(threading.Thread):
 
     def __init__(
         self,
-        jobs: JobCounts,
-        answered: Callable[[], AnsweredRows],
-        every: float,
+        count_jobs: JobCounts,
+        count_answers: Callable[[], AnsweredRows],
+        *,
+        interval: float,
         for_programs: bool,
     ):
         """Prepares the lines."""
         super().__init__(daemon=True)
-        self.jobs = jobs
-        self.answered = answered
-        self.every = every
+        self.count_jobs = count_jobs
+        self.count_answers = count_answers
+        self.interval = interval
         self.for_programs = for_programs
         self.began = time.monotonic()
         self.parent = os.getppid()
@@ -163,10 +163,10 @@ class ProgressLines(threading.Thread):
 
     def run(self) -> None:
         """Writes lines until the run ends."""
-        wait = self.every
+        wait = self.interval
         while not self.ended.wait(wait):
             before = time.monotonic()
-            # Counting may meet files that a job is just writing; a line is worth no failure.
+            # A job may be writing a file that is read here. Skip it: a line is not worth an error.
             try:
                 line = self.line()
                 if not self.ended.is_set():
@@ -175,51 +175,56 @@ class ProgressLines(threading.Thread):
                 wait = SECONDS_BETWEEN_LINES
             else:
                 seconds_to_count = time.monotonic() - before
-                wait = max(self.every, seconds_to_count / SHARE_OF_TIME)
-            # Nobody else ends a run whose command was killed: it has a process group of its own.
+                wait = max(self.interval, seconds_to_count / SHARE_OF_TIME)
+            # Another parent: the command that started the run was killed. Nobody else ends the run,
+            # because it has a process group of its own.
             if self.for_programs and os.getppid() != self.parent:
                 os.kill(os.getpid(), signal.SIGTERM)
                 return
 
     def line(self) -> str:
         """Returns the progress in a line."""
-        jobs, of, rules = self.jobs()
-        running = {stage_of(rule) for rule in rules}
-        stages = [stage for stage in STAGES.values() if stage in running]
-        answered = self.answered() if ANSWERS in stages else None
-        progress = RunProgress(time.monotonic() - self.began, jobs, of, stages, answered)
+        jobs, all_jobs, rules = self.count_jobs()
+        running = {rule_activity(rule) for rule in rules}
+        activities = [activity for activity in ACTIVITIES.values() if activity in running]
+        answers = self.count_answers() if ASKS in activities else None
+        seconds = time.monotonic() - self.began
+        progress = RunProgress(seconds, jobs, all_jobs, activities, answers)
         text = json.dumps(progress._asdict()) if self.for_programs else progress.text
         return f"{LINE_BEGINNING}{text}\n"
 
 
 def is_for_programs() -> bool:
-    """Whether a command runs Snakemake, and reports its progress itself."""
+    """Whether a command runs this Snakemake and reports its progress itself."""
     return os.environ.get(PROGRESS) == FOR_PROGRAMS
 
 
+# Lines of this process for `end_progress_lines`: a notebook runs one config after another.
 _running: list[ProgressLines] = []
 
 
-def start_progress_lines(jobs: JobCounts, answered: Callable[[], AnsweredRows]) -> None:
-    """Begins the lines of a run, as often as `PROGRESS` in the environment says.
+def start_progress_lines(count_jobs: JobCounts, count_answers: Callable[[], AnsweredRows]) -> None:
+    """Begins to write the lines of a run at the interval in `PROGRESS`; see `ProgressLines`.
 
-    See `ProgressLines`.
+    Without the variable, or with a value that is no number, at `SECONDS_BETWEEN_LINES`.
     """
     try:
-        every = 1.0 if is_for_programs() else float(os.environ[PROGRESS])
+        interval = 1.0 if is_for_programs() else float(os.environ[PROGRESS])
     except (KeyError, ValueError):
-        every = SECONDS_BETWEEN_LINES
-    if every > 0:
-        lines = ProgressLines(jobs, answered, every, is_for_programs())
+        interval = SECONDS_BETWEEN_LINES
+    if interval > 0:
+        lines = ProgressLines(
+            count_jobs, count_answers, interval=interval, for_programs=is_for_programs()
+        )
         _running.append(lines)
         lines.start()
 
 
 def end_progress_lines() -> None:
-    """Ends the lines of a run; in a notebook the process goes on."""
+    """Ends the lines of a run, for programs with a last one."""
     while _running:
         lines = _running.pop()
         lines.ended.set()
         if lines.for_programs:
-            # The bar of the command ends where the run does.
+            # Without it the command's bar would not reach its end.
             sys.stderr.write(lines.line())

@@ -1,8 +1,7 @@
-"""The start of a job's script, which a copy of the run's fork server runs, if there is one.
+"""The start of a job's script, which hands itself over to the fork server of the run.
 
-See `fork_server`.
-
-Imports nothing that takes time, because most scripts do no more than this.
+See `fork_server`. Nothing that takes time is imported here, because a script that is handed over
+does no more than this.
 """
 
 from __future__ import annotations
@@ -21,10 +20,16 @@ from pathlib import Path
 from typing import Any
 
 FORK_SERVER_ADDRESS = "BIASGRID_FORK_SERVER"
-"""The environment variable that holds the Python of the fork server and the address where it
-listens.
+"""The environment variable with `PYTHON:ADDRESS`, the Python of the fork server and its socket."""
+EXIT_CODE = struct.Struct("!i")
+"""A message of the fork server: how a copy ended.
+
+As in `subprocess`, an exit code below 0 is the number of the signal that ended a process, negated.
 """
 
+# Modules for `start_job`: imports of jobs that take time and start no threads, since a copy of a
+# process lacks its threads. So polars, which starts some, is not among them. pandera imports its
+# strategies, and these hypothesis if it is installed, only when it checks the first table.
 TABLE_MODULES = ("pandas", "pyarrow", "pandera", "pandera.strategies.base_strategies")
 STATISTICS_MODULES = (*TABLE_MODULES, "scipy.special")
 FIGURE_MODULES = (*TABLE_MODULES, "plotnine", "matplotlib.pyplot")
@@ -35,41 +40,40 @@ MODEL_MODULES = (
     "transformers.models.auto.modeling_auto",
 )
 TRAINING_MODULES = (*MODEL_MODULES, "transformers.trainer")
-"""Imports of jobs that take time and start no threads; polars starts some, which a copy of a
-process would lack.
-
-pandera imports its strategies at the first check of a table; where there is hypothesis, these
-import it.
-"""
 
 
 def start_job(log: str, needs: Sequence[str]) -> None:
-    """Begins a job with its log, in a copy of the run's fork server if there is one; see
+    """Begins a job's script; call it before any import that takes time.
+
+    If the run has a fork server, the script runs from its beginning once more, in a copy of the
+    server; this process only waits for the copy and never returns from here. In the copy, and
+    without a fork server, it opens the log and imports `needs`.
+
+    Not for jobs that need the hub, which the fork server's processes cannot reach: these call
     `logs.start_log`.
 
     Args:
         log: the rule's log file.
-        needs: the modules that the fork server imports before it makes the copy, such as
-            `TABLE_MODULES`; without a fork server they are imported here.
+        needs: one of the tuples `TABLE_MODULES`, `MODEL_MODULES` and so on. In a copy they are
+            imported already.
     """
     hand_over(needs)
     from biasgrid.jobs.logs import start_log
 
     start_log(log)
-    # As in the fork server: what a job needs of the hub was fetched before, and its library asks
-    # when it is imported.
+    # Must be set before the hub's library is imported. Everything was fetched before.
     os.environ["HF_HUB_OFFLINE"] = "1"
     import_modules(needs)
 
 
-def import_modules(names: Sequence[str]) -> None:
-    """Imports modules that exist, and takes all objects out of garbage collection.
+def import_modules(module_names: Sequence[str]) -> None:
+    """Imports modules, and exempts all objects so far from garbage collection.
 
-    Modules make many objects that stay, at which each collection would look again: a third of the
-    time of an import.
+    The objects of modules stay until the end. Each collection would look at them again, which is a
+    third of the time of an import.
     """
     gc.disable()
-    for name in names:
+    for name in module_names:
         # A module that cannot be imported fails in the script, which reports it.
         with suppress(Exception):
             import_module(name)
@@ -80,18 +84,22 @@ def import_modules(names: Sequence[str]) -> None:
 def hand_over(needs: Sequence[str]) -> None:
     """Lets a copy of the fork server run this script, and ends this process as the copy ends.
 
-    It returns only if there is no fork server.
+    It returns only if there is no fork server of this Python. The variable of its address is
+    removed, so that a copy does not hand itself over again.
     """
-    python, _, address = os.environ.pop(FORK_SERVER_ADDRESS, "").partition(":")
-    # A rule's conda environment has another Python, with other packages.
-    if python != sys.executable:
+    server_name = os.environ.pop(FORK_SERVER_ADDRESS, "")
+    # A rule's conda environment has another Python, with other packages. Not split at the colon,
+    # since both paths may contain one.
+    own_python = f"{sys.executable}:"
+    if not server_name.startswith(own_python):
         return
+    address = server_name.removeprefix(own_python)
     with socket.socket(socket.AF_UNIX) as server:
         try:
             server.connect(address)
         except OSError:
             return
-        # Ctrl-C on a terminal reaches the copy by itself.
+        # Ctrl-C in a terminal reaches the copy without this process.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, lambda number, _: server.sendall(bytes([number])))
         job = {
@@ -100,37 +108,32 @@ def hand_over(needs: Sequence[str]) -> None:
             "environment": dict(os.environ),
             "needs": needs,
         }
-        status = run_in_copy(server, job, [0, 1, 2])
-    end_as(status)
+        exit_code = run_in_copy(server, job, [0, 1, 2])
+    end_as(exit_code)
 
 
 def run_in_copy(server: socket.socket, job: Mapping[str, Any], streams: Sequence[int]) -> int:
-    """Lets a copy of a fork server run a script, and waits for its end.
+    """Lets a copy of a fork server run a script, and returns its `EXIT_CODE` at its end.
+
+    1 if the fork server ended first.
 
     Args:
         server: a connection to the fork server.
         job: `script`, `folder`, `environment` and `needs`, see `fork_server.Job`.
-        streams: file descriptors that the copy has as its standard input, output and error.
-
-    Returns:
-        The exit status, or less than 0 the signal that killed the copy; 1 if the fork server has
-        ended before.
+        streams: the file descriptors for the standard input, output and error of the copy.
     """
     socket.send_fds(server, [b"\n"], streams)
     server.sendall(json.dumps(job).encode() + b"\n")
-    ending = server.recv(4)
-    return int(struct.unpack("!i", ending)[0]) if ending else 1
+    message = server.recv(EXIT_CODE.size)
+    is_server_gone = not message
+    return 1 if is_server_gone else int(EXIT_CODE.unpack(message)[0])
 
 
-def end_as(code: int) -> None:
-    """Ends this process as another one has ended.
-
-    Args:
-        code: its exit status, or less than 0 the signal that killed it.
-    """
-    if code < 0:
-        # SIGKILL and SIGSTOP refuse to be set; nobody can have handled them.
+def end_as(exit_code: int) -> None:
+    """Ends this process as another one ended: with the same `EXIT_CODE`, or by the same signal."""
+    if exit_code < 0:
+        # SIGKILL and SIGSTOP have no handlers, and an attempt to set one fails.
         with suppress(OSError):
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
+            signal.signal(-exit_code, signal.SIG_DFL)
+        os.kill(os.getpid(), -exit_code)
+    os._exit(exit_code)

@@ -58,7 +58,7 @@ def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
     if table.state == "done":
         return table
     beat = read_beat(shard.progress)
-    kept = beat.kept if beat else 0
+    kept = beat.saved_rows if beat else 0
     failure = failure_of(rule, shard.log)
     if failure is not None:
         return ShardStatus("failed", kept, failure=failure)

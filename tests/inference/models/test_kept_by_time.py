@@ -108,7 +108,7 @@ class SlowJob:
         """How many rows `biasgrid status` shows as done and as kept."""
         beat = read_beat(self.folder / "progress.json")
         assert beat is not None
-        return beat.rows, beat.kept
+        return beat.rows, beat.saved_rows
 
 
 @pytest.fixture
