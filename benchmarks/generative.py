@@ -100,14 +100,14 @@ def whole_prompts(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
 
 def behind_prefix(model: Any, rows: Sequence[OptionRequest]) -> list[float]:
     """The same behind the prefix's keys and values."""
-    return scored(model, rows, Prefix.of_all(model, [row.context for row in rows]))
+    return scored(model, rows, Prefix.from_prompts(model, [row.context for row in rows]))
 
 
 def scored(
     model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budget: int = TOKEN_BUDGET
 ) -> list[float]:
     """Log-probabilities of all options, as the back end computes them."""
-    reads = OptionReads.of(rows)
+    reads = OptionReads.from_requests(rows)
     values = np.zeros(len(reads.token))
     for batch in batches(reads.rows, token_budget):
         which, found, *_ = read_scores(model, reads, prefix, batch)
@@ -117,7 +117,7 @@ def scored(
 
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
-    reads = OptionReads.of(rows)
+    reads = OptionReads.from_requests(rows)
     return max(
         sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget)
     )
@@ -132,7 +132,7 @@ def seconds_behind_prefix(token_budget: int, count: int) -> float:
     scored(
         model,
         rows[:count],
-        Prefix.of_all(model, [row.context for row in rows[:count]]),
+        Prefix.from_prompts(model, [row.context for row in rows[:count]]),
         token_budget,
     )
     return time.process_time() - start

@@ -115,15 +115,15 @@ def once(
     )
     back_end = FillMask.open({}, settings, asked)
     starts = range(0, len(asked), PART_ROWS)
-    parts = [PromptPart.of(asked.slice(start, PART_ROWS)) for start in starts]
+    parts = [PromptPart.without_answers(asked.slice(start, PART_ROWS)) for start in starts]
     list(back_end.answer(parts[:1]))
     wait(device)
     start = time.perf_counter()
     said = sum(len(table) for table in back_end.answer(parts))
     seconds = time.perf_counter() - start
     shares = kernel_shares(lambda: list(back_end.answer(parts[:2])), device)
-    ready = [piece.encoded() for piece in back_end.pieces.pieces]
-    tokens = sum(int(each.encoded.rows.lengths.sum()) for each in ready if each)
+    ready = [piece.encoding() for piece in back_end.chunks.items]
+    tokens = sum(int(each.encoding.rows.lengths.sum()) for each in ready if each)
     weights = sum(tensor.numel() for name, tensor in model.named_parameters() if "encoder" in name)
     return {
         "rows": said,

@@ -197,7 +197,7 @@ def answers(back_end: Any, asked: Any, progress: Any) -> Iterator[Any]:
         return iter(back_end.answer_parts(parts, progress))
     from biasgrid.inference.engine.back_end import PromptPart
 
-    return iter(back_end.answer(map(PromptPart.of, parts)))
+    return iter(back_end.answer(map(PromptPart.without_answers, parts)))
 
 
 def once(task: str, folder: str, file: str, rows_per_second: float | None) -> dict[str, float]:

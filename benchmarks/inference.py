@@ -89,7 +89,7 @@ def run_engine(
     back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS
 ) -> pl.DataFrame:
     back_end.take(frame, settings)
-    tables: list[pl.DataFrame] = list(back_end.answer([PromptPart.of(frame)]))
+    tables: list[pl.DataFrame] = list(back_end.answer([PromptPart.without_answers(frame)]))
     return pl.concat(tables)
 
 

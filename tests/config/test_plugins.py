@@ -96,7 +96,7 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     asked = pl.DataFrame({"instance": [4, 5], "key": [7, 8]})
     back_end = load_reference(config.back_end_of("parrot").path)
     opened = back_end.open(make_source_record(config.source_of_model("parrot")), None, asked)
-    (answers,) = opened.answer([PromptPart.of(asked)])
+    (answers,) = opened.answer([PromptPart.without_answers(asked)])
     assert answers.select("instance", "response").rows() == [(4, "Yes."), (5, "Yes.")]
 
 

@@ -24,7 +24,7 @@ from biasgrid.inference.engine.batches import BatchPart
 from biasgrid.inference.engine.device_rows import Batch, DeviceRows, narrow_places, takes_types
 from biasgrid.inference.engine.encoding import (
     NotAssembledError,
-    check,
+    check_assembled,
     pair_layout,
     single_layout,
     whole_rows,
@@ -35,7 +35,12 @@ from biasgrid.inference.engine.out_of_vocabulary import (
     is_out_of_vocabulary,
     token_types,
 )
-from biasgrid.inference.engine.segments import segments_from_ids, tokenize, tokenize_whole
+from biasgrid.inference.engine.segments import (
+    owner_begins,
+    segments_from_ids,
+    tokenize,
+    tokenize_whole,
+)
 
 Cells = Callable[[str, str], Cell]
 QUESTIONS = ["Who lied?", "Who was a good cook?"]
@@ -47,11 +52,13 @@ def test_pairs_are_assembled_as_the_tokenizer_joins_them(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
-    first_of, second_of = np.repeat(np.int32([0, 1]), 3), np.tile(np.int32([0, 1, 2]), 2)
+    first_index, second_index = np.repeat(np.int32([0, 1]), 3), np.tile(np.int32([0, 1, 2]), 2)
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
-    rows = pair_layout(tokenizer).rows(*segments, first_of, second_of)
+    rows = pair_layout(tokenizer).rows(
+        *segments, first_index=first_index, second_index=second_index
+    )
     for row in range(6):
-        expected = tokenizer(QUESTIONS[first_of[row]], CONTEXTS[second_of[row]])
+        expected = tokenizer(QUESTIONS[first_index[row]], CONTEXTS[second_index[row]])
         ids, types = rows.assemble(row)
         assert ids.tolist() == expected["input_ids"]
         assert types is None or types.tolist() == expected["token_type_ids"]
@@ -65,8 +72,8 @@ def test_batches_hold_every_row_once_and_rows_of_one_length(
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))
     of = np.arange(60, dtype=np.int32) % 3
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS)
-    rows = single_layout(tokenizer).rows(*segments, of % 2, of)
-    part = BatchPart.of(rows, np.arange(60))
+    rows = single_layout(tokenizer).rows(*segments, first_index=of % 2, second_index=of)
+    part = BatchPart.from_instances(rows, np.arange(60))
     for budget in (1, 40, 10_000):
         cut = [part.rows[part.order][begin:end] for begin, end in part.cuts(budget)]
         assert sorted(np.concatenate(cut)) == list(range(60))
@@ -131,15 +138,17 @@ def test_a_border_that_only_one_text_crosses_is_found(
     )
     merge_across_texts(tokenizer.backend_tokenizer)
     statements = ["Ann lied.", "The man lied."]
-    second_of = np.zeros(5000, dtype=np.int32)
-    second_of[4321] = 1
+    second_index = np.zeros(5000, dtype=np.int32)
+    second_index[4321] = 1
     segments = tokenize(tokenizer, ["Carl lied."]), tokenize(tokenizer, statements)
-    rows = single_layout(tokenizer).rows(*segments, np.zeros_like(second_of), second_of)
+    rows = single_layout(tokenizer).rows(
+        *segments, first_index=np.zeros_like(second_index), second_index=second_index
+    )
     with pytest.raises(NotAssembledError, match=r"Carl lied\. The man lied\."):
-        check(
+        check_assembled(
             rows,
             tokenizer,
-            lambda sample: [(f"Carl lied. {statements[second_of[row]]}",) for row in sample],
+            lambda sample: [(f"Carl lied. {statements[second_index[row]]}",) for row in sample],
         )
 
 
@@ -152,7 +161,9 @@ def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_t
     segments = tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, contexts)
     # The second instance has two rows. All have the question of words that these tokenizers know
     # best.
-    rows = pair_layout(tokenizer).rows(*segments, np.int32([0, 0, 0, 0]), np.int32([0, 2, 1, 2]))
+    rows = pair_layout(tokenizer).rows(
+        *segments, first_index=np.int32([0, 0, 0, 0]), second_index=np.int32([0, 2, 1, 2])
+    )
     rows = replace(rows, owner=np.int32([0, 1, 1, 2]))
     reads_all = tokenizer.decode(tokenizer(contexts[1])["input_ids"]).count("\N{SNOWMAN}") == 1
     assert is_out_of_vocabulary(rows, tokenizer).tolist() == [False, not reads_all, False]
@@ -250,11 +261,11 @@ def test_texts_have_the_tokens_of_their_words(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
-    monkeypatch.setattr("biasgrid.inference.engine.segments.FEW", 10)
+    monkeypatch.setattr("biasgrid.inference.engine.segments.FEWEST_TEXTS", 10)
     texts = many_texts()
     made, whole = (
-        tokenize(tokenizer, texts, placed=True),
-        tokenize_whole(tokenizer, texts, placed=True),
+        tokenize(tokenizer, texts, with_offsets=True),
+        tokenize_whole(tokenizer, texts, with_offsets=True),
     )
     for name in ("ids", "lengths", "text_lengths", "offsets"):
         assert np.array_equal(getattr(made, name), getattr(whole, name)), name
@@ -269,7 +280,7 @@ def test_texts_whose_words_depend_on_their_neighbours_are_tokenized_each_by_itse
         tiny_checkpoint("bert", "fill-mask")
     )
     merge_across_texts(tokenizer.backend_tokenizer)
-    monkeypatch.setattr("biasgrid.inference.engine.segments.FEW", 10)
+    monkeypatch.setattr("biasgrid.inference.engine.segments.FEWEST_TEXTS", 10)
     made, whole = tokenize(tokenizer, many_texts()), tokenize_whole(tokenizer, many_texts())
     assert "the tokens of a text are not those of its words" in caplog.text
     assert np.array_equal(made.ids, whole.ids)
@@ -285,9 +296,12 @@ def test_batches_are_put_together_on_the_device_as_rows_are_here(
     )
     of = np.arange(6, dtype=np.int32)
     rows = pair_layout(tokenizer).rows(
-        tokenize(tokenizer, QUESTIONS), tokenize(tokenizer, CONTEXTS), of % 2, of % 3
+        tokenize(tokenizer, QUESTIONS),
+        tokenize(tokenizer, CONTEXTS),
+        first_index=of % 2,
+        second_index=of % 3,
     )
-    on_device = DeviceRows.of(rows, model)
+    on_device = DeviceRows.from_rows(rows, model)
     wide = replace(on_device, begins=on_device.begins.long())
     for length in np.unique(rows.lengths):
         some = np.flatnonzero(rows.lengths == length)
@@ -304,9 +318,23 @@ def test_batches_are_put_together_on_the_device_as_rows_are_here(
 
 def test_segments_are_gathered_of_runs_of_tokens() -> None:
     segments = segments_from_ids([[1, 2, 3], [], [4]])
-    made = segments.gathered(np.array([0, 3, 1]), np.array([2, 1, 0]), np.array([0, 2, 1, 0]))
+    made = segments.gather_runs(np.array([0, 3, 1]), np.array([2, 1, 0]), np.array([0, 2, 1, 0]))
     assert [made.tokens(place).tolist() for place in range(4)] == [[], [1, 2, 4], [], []]
     assert segments.matrix(segments.ids).tolist() == [[1, 2, 3], [0, 0, 0], [4, 0, 0]]
+
+
+def test_rows_that_are_not_in_the_order_of_their_owners_are_refused() -> None:
+    assert owner_begins(np.array([0, 0, 1, 2, 2])).tolist() == [0, 2, 3]
+    assert owner_begins(np.array([], dtype=np.int64)).tolist() == []
+    for owner in ([1], [0, 2], [0, 1, 0]):
+        with pytest.raises(ValueError, match="order of their owners"):
+            owner_begins(np.array(owner))
+
+
+def test_selected_segments_keep_the_length_of_their_text() -> None:
+    segments = replace(segments_from_ids([[1, 2, 3], [4]]), text_lengths=np.array([2, 1]))
+    assert segments.select(np.array([1, 0])).text_lengths.tolist() == [1, 2]
+    assert segments.select(np.array([0, 1])).text_lengths.tolist() == [2, 1]
 
 
 def test_places_of_tokens_do_not_overflow() -> None:

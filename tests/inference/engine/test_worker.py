@@ -26,7 +26,7 @@ STRINGS = {pl.Categorical: pl.String}
 
 def test_work_ends_with_the_program_at_its_next_step() -> None:
     with Worker() as worker:
-        step = worker.checked(lambda _: None)
+        step = worker.stoppable(lambda _: None)
 
         def endless() -> None:
             while True:
@@ -58,9 +58,9 @@ def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(
     def parts() -> Iterator[PromptPart]:
         for start in range(0, len(asked), 8):
             taken.append(start)
-            yield PromptPart.of(asked.slice(start, 8))
+            yield PromptPart.without_answers(asked.slice(start, 8))
 
-    whole = pl.concat(back_end.answer([PromptPart.of(asked)]))
+    whole = pl.concat(back_end.answer([PromptPart.without_answers(asked)]))
     tables = back_end.answer(parts())
     first = next(tables)
     assert len(taken) == 1 + PARTS_AHEAD
@@ -77,7 +77,7 @@ def test_a_batch_of_answered_prompts_is_not_run_and_the_others_are_as_before(
     asked = ours.instances.cast({pl.String: pl.Categorical})
     settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
     back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
-    whole = pl.concat(back_end.answer([PromptPart.of(asked)])).sort("instance")
+    whole = pl.concat(back_end.answer([PromptPart.without_answers(asked)])).sort("instance")
     ran: list[int] = []
     run = back_end.run
     monkeypatch.setattr(
@@ -119,7 +119,7 @@ def test_an_interruption_loses_no_batch_that_was_run(
     monkeypatch.setattr("biasgrid.inference.engine.local.wait", interrupted)
     tables: list[pl.DataFrame] = []
     with pytest.raises(KeyboardInterrupt):
-        tables.extend(back_end.answer([PromptPart.of(asked)]))
+        tables.extend(back_end.answer([PromptPart.without_answers(asked)]))
     assert sum(map(len, tables)) == sum(ran[:3]) > 0
 
 
@@ -135,7 +135,7 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
         back_end = QuestionAnswering.open(record, settings, asked)
         # The third part stands in two pieces.
         starts = range(0, len(asked), 8)
-        parts = [PromptPart.of(asked.slice(start, 8)) for start in starts]
+        parts = [PromptPart.without_answers(asked.slice(start, 8)) for start in starts]
         return pl.concat(back_end.answer(parts))
 
     at_once = said()
@@ -149,6 +149,6 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
     )
     assert chunk_beginnings(100, torch.device("cuda")) == [0, 4, 20, 84]
     monkeypatch.setattr(
-        "biasgrid.inference.engine.chunks.chunk_beginnings", lambda count, _: [0, 8, 20]
+        "biasgrid.inference.engine.chunks.chunk_beginnings", lambda _count, _device: [0, 8, 20]
     )
     check_alike(said(), at_once)

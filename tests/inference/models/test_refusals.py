@@ -103,7 +103,11 @@ def test_pieces_that_wait_are_looked_at_before_the_first_is_asked(
     cell: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As those of a GPU are, which computes while they are tokenized."""
-    monkeypatch.setattr(chunks, "chunk_beginnings", lambda count, _: list(range(0, count, 8)))
+    monkeypatch.setattr(
+        chunks,
+        "chunk_beginnings",
+        lambda instance_count, _device: list(range(0, instance_count, 8)),
+    )
     ours = cell("bert", "fill-mask")
     check_alike(ours.predict_anew(), cell("bert", "fill-mask").predict_anew())
     long = ours.instances.with_columns(

@@ -298,7 +298,7 @@ class Asker:
             choices={**TEXT_FORMS[self.model.task].choices, **classes, **entry.source.choices()},
             section=self.model.section,
             log=self.folder / "ask.log",
-            loaded=self.loaded,
+            loaded_parts=self.loaded,
         )
 
 

@@ -165,7 +165,7 @@ def count_input_tokens(length: int, words: Sequence[Sequence[int]]) -> int:
 
     A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ
     in nothing are one (as with the scoring `joint`; with others a few more may differ, see
-    `candidate_tokens.hidden_tokens`).
+    `candidate_tokens.masked_tokens`).
 
     Args:
         length: tokens of the text with one mask.

@@ -1,4 +1,4 @@
-"""What fits the processor: how many tokens a batch has, and whose products are taken."""
+"""Chooses the number of tokens in a batch, and the library for matrix products, by the hardware."""
 
 from __future__ import annotations
 
@@ -27,49 +27,44 @@ logger = logging.getLogger(__name__)
 TIMED_TOKENS = 32
 ROUNDS = 9
 MUCH_FASTER = 1.15
-"""From here on another library's products are taken: less may be chance."""
+"""How many times as fast another library must be to be used: less may be chance."""
 SMALLEST_BUDGET, LARGEST_BUDGET = 512, 65536
 CACHE_BYTES_PER_TOKEN = 16 * 2**10
-"""What a layer of bert-base's size reads and writes for a token in float32: 768 and 3072
-numbers.
-"""
+"""Memory that a layer of bert-base's size (768 and 3072 wide) reads and writes for a token."""
 GPU_BYTES_PER_TOKEN = 2**20
-"""Of all memory, so that the model and logits over a vocabulary of 250,000 entries have room beside
-them.
+"""Share of all memory for a token: it leaves room for the model, and for logits over a vocabulary
+of 250,000 entries.
 """
 
 
 def choose_token_budget(settings: InferenceSettings, device: torch.device) -> int:
-    """Returns how many tokens a batch may have; of `auto` what the device says, and of a resumed
-    shard what it had.
+    """Returns the largest number of tokens in a batch.
+
+    With `token_budget: auto` the device decides, and a resumed shard keeps its budget: other
+    batches would give other last digits.
     """
     if settings.token_budget != "auto":
         return settings.token_budget
     folder = settings.shard_cache
     file = None if folder is None else folder / "batches.json"
-    budget = int(
-        find_once(file, lambda: {"token_budget": device_token_budget(device)})["token_budget"]
-    )
+    findings = find_once(file, lambda: {"token_budget": device_token_budget(device)})
+    budget = int(findings["token_budget"])
     logger.info("a batch has up to %s tokens (token_budget: auto)", f"{budget:,}")
     return budget
 
 
 def device_token_budget(device: torch.device) -> int:
-    """Returns how many tokens a batch has: of a GPU decided by its memory, of a CPU by its largest
-    cache.
-    """
+    """Returns the token budget that fits a GPU's memory, or a CPU's largest cache."""
     if device.type == "cuda":
-        return power_of_two(
-            torch.cuda.get_device_properties(device).total_memory // GPU_BYTES_PER_TOKEN
-        )
+        memory = torch.cuda.get_device_properties(device).total_memory
+        return power_of_two(memory // GPU_BYTES_PER_TOKEN)
     return power_of_two(largest_cache() // CACHE_BYTES_PER_TOKEN)
 
 
-def power_of_two(number: int) -> int:
-    """Returns the largest power of two that is no larger, between the smallest budget and the
-    largest one.
-    """
-    return 1 << (min(max(number, SMALLEST_BUDGET), LARGEST_BUDGET).bit_length() - 1)
+def power_of_two(tokens: int) -> int:
+    """Rounds a token budget down to a power of two, from `SMALLEST_BUDGET` to `LARGEST_BUDGET`."""
+    limited = min(max(tokens, SMALLEST_BUDGET), LARGEST_BUDGET)
+    return 1 << (limited.bit_length() - 1)
 
 
 def largest_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> int:
@@ -84,14 +79,16 @@ def largest_cache(folder: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> 
 
 
 def processor_name(device: torch.device) -> str:
-    """Names the type of a device: the GPU's model, or the processor and what it multiplies."""
+    """Names the type of a device: the GPU's model, or the CPU's with its instruction sets."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    capabilities = sorted(name for name, has in torch.cpu.get_capabilities().items() if has is True)
-    return " ".join([names[0] if names else platform.processor(), f"({', '.join(capabilities)})"])
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    model = models[0] if models else platform.processor()
+    capabilities = torch.cpu.get_capabilities().items()
+    instructions = sorted(name for name, has in capabilities if has is True)
+    return f"{model} ({', '.join(instructions)})"
 
 
 def cached_tuning(
@@ -99,25 +96,23 @@ def cached_tuning(
     settings: InferenceSettings,
     find: Callable[[str], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """Returns what fits a float32 model on this processor, found by the first shard of the cell
-    that asks.
+    """Returns the findings of `time_kernels`, from a file if a shard of the cell has made it.
 
     Args:
-        model: the model.
-        settings: how it is run.
-        find: finds it, given the precision that `auto` stands for here; `time_kernels` alone by
-            default.
+        model: the model, in float32.
+        settings: its settings.
+        find: returns the findings for the precision that `auto` means here; by default it is
+            `time_kernels`.
     """
     auto = choose_precision("auto", model.device)
-    folder = settings.kept
-    file = (
-        None if folder is None else folder / tuning_file_name(model.device, model, settings.threads)
-    )
+    file = None
+    if settings.cell_cache is not None:
+        file = settings.cell_cache / tuning_file_name(model.device, model, settings.threads)
     return find_once(file, lambda: find(auto) if find else time_kernels(model, auto))
 
 
 def tuning_file_name(device: torch.device, model: PreTrainedModel, threads: int) -> str:
-    """Names the file of what was found for a model on a type of processor."""
+    """Names the file of findings: by processor, shape of the largest layer, and threads."""
     layer = largest_layer(model)
     shape = None if layer is None else tuple(layer.weight.shape)
     setting = repr((processor_name(device), shape, threads))
@@ -125,8 +120,9 @@ def tuning_file_name(device: torch.device, model: PreTrainedModel, threads: int)
 
 
 def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
-    """Returns the largest linear layer of a model but that over the vocabulary, None where it has
-    none.
+    """Returns the largest linear layer of a model, without the one over the vocabulary.
+
+    None for a model without linear layers.
     """
     head = getattr(model, "get_output_embeddings", lambda: None)()
     layers = [
@@ -138,61 +134,64 @@ def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
 
 
 @torch.inference_mode()
-def time_kernels(model: PreTrainedModel, other: str) -> dict[str, Any]:
-    """Times the products of a float32 model's largest layer, for some tens of milliseconds.
+def time_kernels(model: PreTrainedModel, auto: str) -> dict[str, Any]:
+    """Times matrix products of a float32 model's largest layer, for some tens of milliseconds.
 
     Args:
         model: the model.
-        other: the precision that `auto` stands for on its device.
+        auto: the precision that `auto` means on its device.
 
     Returns:
-        The `processor`; the `layer`; `milliseconds` by the way to compute; `products`, the way that
-        float32 takes (`torch` or `oneDNN`); and `auto_is_faster`, how often `other` is as fast as
-        that.
+        `processor`, its name; `products`, the library for float32 (`torch` or `oneDNN`); and
+        `auto_is_faster`, the speed of `auto` divided by that of `products`. For a model with linear
+        layers also `layer`, the shape of the largest one, and `milliseconds` by kernel.
     """
     layer, device = largest_layer(model), model.device
-    found: dict[str, Any] = {
+    findings: dict[str, Any] = {
         "processor": processor_name(device),
         "products": "torch",
         "auto_is_faster": 1.0,
     }
     if layer is None:
-        return found
-    values, weight = (
-        torch.randn(TIMED_TOKENS, layer.in_features, device=device),
-        layer.weight.detach(),
-    )
-    ways: dict[str, Callable[[], object]] = {"torch": lambda: functional.linear(values, weight)}
+        return findings
+    values = torch.randn(TIMED_TOKENS, layer.in_features, device=device)
+    weight = layer.weight.detach()
+    kernels: dict[str, Callable[[], object]] = {"torch": lambda: functional.linear(values, weight)}
     if one_dnn_computes(weight):
-        ways["oneDNN"] = lambda: linear(values, weight)
-    if other != "float32":
-        fewer, smaller = (tensor.to(getattr(torch, other)) for tensor in (values, weight))
-        ways[other] = lambda: functional.linear(fewer, smaller)
-    times = {way: 1e3 * seconds for way, seconds in shortest_seconds(ways, device).items()}
+        kernels["oneDNN"] = lambda: linear(values, weight)
+    if auto != "float32":
+        dtype = getattr(torch, auto)
+        auto_values, auto_weight = values.to(dtype), weight.to(dtype)
+        kernels[auto] = lambda: functional.linear(auto_values, auto_weight)
+    seconds = shortest_seconds(kernels, device)
+    times = {kernel: 1e3 * shortest for kernel, shortest in seconds.items()}
     if times["torch"] > MUCH_FASTER * times.get("oneDNN", float("inf")):
-        found["products"] = "oneDNN"
-    fastest = times[found["products"]]
-    found |= {
-        "layer": list(weight.shape),
-        "milliseconds": {way: round(each, 3) for way, each in times.items()},
-    }
-    return found | {"auto_is_faster": round(fastest / times.get(other, fastest), 2)}
+        findings["products"] = "oneDNN"
+    fastest = times[findings["products"]]
+    findings["layer"] = list(weight.shape)
+    findings["milliseconds"] = {kernel: round(shortest, 3) for kernel, shortest in times.items()}
+    findings["auto_is_faster"] = round(fastest / times.get(auto, fastest), 2)
+    return findings
 
 
 def shortest_seconds(
-    ways: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS
+    kernels: dict[str, Callable[[], object]], device: torch.device, rounds: int = ROUNDS
 ) -> dict[str, float]:
-    """Times ways to compute in rounds of all; returns the shortest time of each, on which others'
-    work has no say.
+    """Returns the shortest time of each kernel: other work on the machine can only add to it.
+
+    Args:
+        kernels: the kernels, timed in turns.
+        device: the device that they compute on.
+        rounds: the number of times that each kernel is timed.
     """
-    times: dict[str, list[float]] = {way: [] for way in ways}
+    times: dict[str, list[float]] = {name: [] for name in kernels}
     for turn in range(rounds + 1):
-        for way, compute in ways.items():
+        for name, compute in kernels.items():
             before = time.perf_counter()
             compute()
             if device.type == "cuda":
                 torch.cuda.synchronize(device)
-            # What a library sets up at its first call is not its speed.
+            # A library sets itself up in its first call, which is not timed.
             if turn:
-                times[way].append(time.perf_counter() - before)
-    return {way: min(each) for way, each in times.items()}
+                times[name].append(time.perf_counter() - before)
+    return {name: min(seconds) for name, seconds in times.items()}

@@ -1,6 +1,6 @@
 """A back end: anything that answers prompts.
 
-The loop that calls it (`models.predict`) keeps the answers, counts them and compares the audit.
+The loop that calls it (`models.predict`) stores the answers, counts them and compares the audit.
 """
 
 from __future__ import annotations
@@ -18,42 +18,43 @@ import polars as pl
 from biasgrid.inference.engine.settings import InferenceSettings
 
 SECONDS_BETWEEN_TABLES = 1.0
-"""Answers are handed over so often: a table for each batch would take longer than a small model."""
+"""Time between tables of answers: a table for each batch would take longer than a small model."""
 
 
 class PromptPart(NamedTuple):
-    """Prompts that are asked together.
+    """Prompts that are answered together.
 
-    Batches are made of all of them, also where some were answered before an interruption: other
+    Batches are made of all of them, even if some were answered before an interruption: other
     batches would give other last digits.
 
     Attributes:
-        prompts: instances as `tables.instances.read_requests` gives them, with `key`.
-        is_answered: whether an earlier run has answered each; such a prompt only fills its batch.
+        prompts: instances as `tables.instances.read_requests` returns them, with `key`.
+        is_answered: whether an earlier run has answered each prompt; such a prompt only fills its
+            batch.
     """
 
     prompts: pl.DataFrame
     is_answered: pl.Series
 
     @classmethod
-    def of(cls, prompts: pl.DataFrame) -> PromptPart:
-        """Returns prompts of which none is answered."""
+    def without_answers(cls, prompts: pl.DataFrame) -> PromptPart:
+        """Returns a part of which no prompt is answered yet."""
         return cls(prompts, pl.repeat(False, len(prompts), eager=True))
 
     @property
     def unanswered(self) -> pl.DataFrame:
-        """The prompts without an answer, for back ends that ask each prompt by itself."""
+        """The prompts without an answer, for back ends that answer each prompt by itself."""
         return self.prompts.filter(~self.is_answered)
 
 
 class Audit(Protocol):
-    """Answers to a sample, exact and without shortcuts, or a count of them."""
+    """A check of a back end's answers, such as a sample of exact ones."""
 
     def compare(self, answers: pl.DataFrame) -> dict[str, Any]:
-        """Returns how far answers are from the audit, as it stands in provenance.
+        """Returns facts for the provenance, such as how far answers are from exact ones.
 
         Args:
-            answers: the answers to everything that the back end was opened with, by instance.
+            answers: the answers to all prompts that the back end was opened with, by instance.
 
         Raises:
             ModelError: they are further away than rounding explains.
@@ -61,14 +62,14 @@ class Audit(Protocol):
 
 
 class BackEnd(ABC):
-    """Answers prompts; a subclass for each task and source.
+    """Answers prompts; there is a subclass for each task and source.
 
     Attributes:
-        Choices: the options of the question that decide its answers: a dataclass that is called
-            with `InferenceSettings.choices` by name. The default takes any.
-        READS: columns of instances that it is given beside the ones that all models read, if a
-            family has them: only for answers that are there, to find them by.
-        device: what it computes on: `cpu`, `server` or the name of a GPU.
+        Choices: the settings that decide the answers: a dataclass, called with the keys of
+            `InferenceSettings.choices`. The default takes any keys.
+        READS: columns of instances that it needs besides those that all back ends read. Only for
+            back ends that look answers up; a family may lack them.
+        device: `cpu`, `server` or the name of a GPU.
         audit: a check of its answers; None without one.
         keeps_answers: whether it stores each answer itself, as soon as it has it.
     """
@@ -81,10 +82,10 @@ class BackEnd(ABC):
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the facts that decide the answers, beside the record and the task.
+        """Returns the facts that decide the answers, besides the record and the task.
 
-        They name the store of answers, so that another identity never finds these answers, and
-        stand in their provenance.
+        The answer store is named by them, so that a back end with other facts never finds these
+        answers. The provenance contains them.
 
         Args:
             record: see `open`.
@@ -97,13 +98,13 @@ class BackEnd(ABC):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Makes ready to answer.
+        """Returns a back end that is ready to answer.
 
         Args:
-            record: the record of the model that rule fetch made, of a checkpoint or of the keys
-                that the model's section has in place of one.
+            record: the model's record, which rule fetch made; see `checkpoints.fetch.make_record`
+                and, for a model without a checkpoint, `make_keys_record`.
             settings: how to answer.
-            prompts: all that will be asked, as in `PromptPart`.
+            prompts: all prompts that will be answered, as in `PromptPart`.
 
         Raises:
             ModelError: the model cannot be used for these prompts.
@@ -111,86 +112,97 @@ class BackEnd(ABC):
 
     @abstractmethod
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
-        """Answers parts, one after the other; it may take some more before it answers the first.
+        """Answers parts in their order; it may read some parts ahead.
 
         Args:
-            parts: prompts from those that it was opened with.
+            parts: parts of the prompts that it was opened with.
 
         Yields:
-            Answers as they come, in any order: `instance`, `key`, and columns of the answer kind;
-            missing columns are null. Each prompt without an answer is answered once.
+            Answers in any order: `instance`, `key`, and columns of the answer kind; a missing
+            column counts as null. Each prompt without an answer is answered once.
 
         Raises:
-            KeyboardInterrupt: the job was told to end. All that was answered is yielded before.
+            KeyboardInterrupt: the job was told to end. All finished answers are yielded before.
         """
 
     def close(self) -> None:  # noqa: B027
-        """Releases what it holds; called once, however the work has ended."""
+        """Releases its resources; called once, also after an error."""
 
     @property
     def gpu_peak_mb(self) -> int | None:
-        """The most memory of a GPU that it used, in MB; None without one."""
+        """The most GPU memory that it used, in MB; None without a GPU."""
         return None
 
 
 def with_instance_and_key(prompts: pl.DataFrame, columns: pl.DataFrame) -> pl.DataFrame:
-    """Returns columns of answers with the `instance` and `key` of the prompts, row by row."""
+    """Returns columns of answers behind `instance` and `key` of their prompts.
+
+    Args:
+        prompts: the prompts.
+        columns: one row for each prompt, in the same order.
+    """
     return prompts.select("instance", "key").hstack(columns)
 
 
 def tables_at_intervals(
-    steps: Iterable[object], take: Callable[[], pl.DataFrame]
+    steps: Iterable[object], take_answers: Callable[[], pl.DataFrame]
 ) -> Iterator[pl.DataFrame]:
-    """Yields the answers that steps have given, about every `SECONDS_BETWEEN_TABLES`.
+    """Works through steps, and yields their answers about every `SECONDS_BETWEEN_TABLES`.
 
     Args:
         steps: the work, a batch or a text at a time.
-        take: returns the answers since it was called last, which may be none.
+        take_answers: returns the answers since its last call. An empty table, with any columns,
+            is not yielded.
 
     Raises:
         KeyboardInterrupt: the job was told to end; the answers so far are yielded first.
     """
     for _ in pauses(steps):
-        table = take()
-        if len(table):
-            yield table
+        answers = take_answers()
+        if len(answers):
+            yield answers
 
 
 def pauses(steps: Iterable[object]) -> Iterator[None]:
-    """Yields between steps that are `SECONDS_BETWEEN_TABLES` apart, at their end and, before it is
-    raised, at an interruption.
+    """Works through steps; yields every `SECONDS_BETWEEN_TABLES`, and at the end.
+
+    An interruption counts as an end: it yields once more, then raises KeyboardInterrupt.
     """
-    last = time.monotonic()
+    previous = time.monotonic()
     try:
         for _ in steps:
-            if time.monotonic() - last >= SECONDS_BETWEEN_TABLES:
+            if time.monotonic() - previous >= SECONDS_BETWEEN_TABLES:
                 yield
-                last = time.monotonic()
+                previous = time.monotonic()
     except KeyboardInterrupt:
         yield
         raise
     yield
 
 
-def columns_with_prefix(asked: pl.DataFrame, what: str) -> list[str]:
-    """Returns the columns of all candidates, or of all positions, from the first on."""
-    return [name for name in asked.columns if name.removeprefix(what).isdigit()]
+def columns_with_prefix(instances: pl.DataFrame, prefix: str) -> list[str]:
+    """Returns the columns `{prefix}1`, `{prefix}2` and so on, in the order of the table."""
+    return [name for name in instances.columns if name.removeprefix(prefix).isdigit()]
 
 
 def to_list_column(
-    name: str, values: npt.NDArray[Any], known: npt.NDArray[np.bool_], kind: type[pl.DataType]
+    name: str,
+    values: npt.NDArray[Any],
+    has_value: npt.NDArray[np.bool_],
+    dtype: type[pl.DataType],
 ) -> pl.Series:
-    """Puts what is known of candidates into a list for each instance.
+    """Returns a column of lists, one element for each candidate.
 
     Args:
         name: the column's name.
         values: shape (instances, candidates).
-        known: shape (instances, candidates), False where there is none; null stands there.
-        kind: the type of the values.
+        has_value: shape (instances, candidates); where it is False, the element is null.
+        dtype: the type of the elements.
     """
     if not values.shape[1]:
-        return pl.Series(name, [[]] * len(values), pl.List(kind))
+        return pl.Series(name, [[]] * len(values), pl.List(dtype))
     flat = pl.DataFrame(
-        {name: values.ravel(), "known": known.ravel()}, schema_overrides={name: kind}
+        {name: values.ravel(), "has_value": has_value.ravel()}, schema_overrides={name: dtype}
     )
-    return flat.select(pl.when("known").then(name)).to_series().reshape(values.shape).arr.to_list()
+    elements = flat.select(pl.when("has_value").then(name)).to_series()
+    return elements.reshape(values.shape).arr.to_list()

@@ -1,5 +1,6 @@
-"""Runs instances through a model in batches of one length, so that there is no padding and no
-attention mask.
+"""Runs encoded instances through a model in batches of one length.
+
+Rows of one length need no padding and no attention mask, which would change the last digits.
 """
 
 from __future__ import annotations
@@ -29,33 +30,34 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Encoded(Protocol):
-    """Encoded instances; beside their rows it has what a task reads of them."""
+class EncodedInstances(Protocol):
+    """Encoded instances: their token rows, and whatever else a back end's `run` reads."""
 
     @property
     def rows(self) -> TokenRows:
-        """The rows' tokens."""
+        """The tokens of all rows."""
 
 
 class Runner(Protocol):
-    """What runs a batch: the part of `local.LocalBackEnd` that knows a task."""
+    """Runs a batch: the part of `local.LocalBackEnd` that knows a task."""
 
     model: PreTrainedModel
 
-    def run(self, encoded: Any, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
-        """Predicts rows of one length."""
+    def run(self, encoding: Any, batch: Batch, *, plain: bool = False) -> dict[str, torch.Tensor]:
+        """Predicts rows of one length; see `local.LocalBackEnd.run`."""
 
 
 @dataclass(frozen=True)
 class BatchPart:
-    """Some of the encoded instances.
+    """The rows of some encoded instances, and the order in which they are run.
 
     Attributes:
-        instances: shape (instances,), which they are.
-        rows: shape (rows,), their rows, one instance after the other.
-        owner: shape (rows,), the place of each row's instance among them.
-        order: shape (rows,), the places of the rows in the order in which they are run, by length.
-        lengths: shape (rows,), the lengths of the rows in that order.
+        instances: shape (instances,), the places of the instances among all encoded ones.
+        rows: shape (rows,), the places of their rows among all encoded rows, one instance after the
+            other.
+        owner: shape (rows,), the instance of each row: its place in `instances`.
+        order: shape (rows,), the order in which the rows are run, by length: places in `rows`.
+        lengths: shape (rows,), the lengths of the rows in the order in which they are run.
     """
 
     instances: IntArray
@@ -65,29 +67,40 @@ class BatchPart:
     lengths: Int32Array
 
     @classmethod
-    def of(cls, rows: TokenRows, instances: IntArray) -> BatchPart:
-        """Finds the rows of some of the encoded instances."""
-        some, owner = rows.of(instances)
-        lengths = rows.lengths[some]
-        order = np.argsort(lengths, kind="stable")
-        return cls(instances, some, owner, order, lengths[order])
+    def from_instances(cls, rows: TokenRows, instances: IntArray) -> BatchPart:
+        """Returns the rows of some encoded instances.
 
-    def only(self, instances: BoolArray) -> BatchPart:
-        """Returns the part with some of its instances, a mask of shape (instances,)."""
-        is_row = instances[self.owner]
+        Args:
+            rows: all encoded rows.
+            instances: shape (instances,), places among the encoded instances, in any order.
+        """
+        own_rows, owner = rows.instance_rows(instances)
+        lengths = rows.lengths[own_rows]
+        order = np.argsort(lengths, kind="stable")
+        return cls(instances, own_rows, owner, order, lengths[order])
+
+    def filter(self, is_included: BoolArray) -> BatchPart:
+        """Returns the part of those instances for which `is_included`, shape (instances,), holds.
+
+        Their rows are run in the same order as before.
+        """
+        is_row = is_included[self.owner]
         order = self.order[is_row[self.order]]
+        new_place = np.cumsum(is_included) - 1
+        new_row = np.cumsum(is_row) - 1
         return BatchPart(
-            self.instances[instances],
+            self.instances[is_included],
             self.rows[is_row],
-            (np.cumsum(instances) - 1)[self.owner[is_row]],
-            (np.cumsum(is_row) - 1)[order],
+            new_place[self.owner[is_row]],
+            new_row[order],
             self.lengths[is_row[self.order]],
         )
 
     def cuts(self, token_budget: int) -> Iterator[tuple[int, int]]:
-        """Yields where batches of one length begin and end among the rows in `order`.
+        """Yields where each batch begins and ends in `order`.
 
-        Each has at most `token_budget` tokens, but at least one row.
+        The rows of a batch have one length. It has at most `token_budget` tokens, but at least one
+        row.
         """
         ends = [*(np.flatnonzero(np.diff(self.lengths)) + 1).tolist(), len(self.lengths)]
         begin = 0
@@ -102,9 +115,9 @@ class RanBatch(NamedTuple):
     """A batch that was run.
 
     Attributes:
-        begin, end: where it is in the `order` of its part.
-        outcomes: the columns that `Runner.run` returned, of one piece or several, still on the
-            device.
+        begin, end: its place in the `order` of its part.
+        outcomes: the columns that `Runner.run` returned, still on the device; several if the batch
+            had to be split.
     """
 
     begin: int
@@ -114,25 +127,25 @@ class RanBatch(NamedTuple):
 
 def run_part(
     back_end: Runner,
-    encoded: Encoded,
+    encoding: EncodedInstances,
     part: BatchPart,
     is_answered: BoolArray,
     token_budget: int,
-    ran: Callable[[RanBatch], None],
-    freed: MemoryTrimmer | None,
+    report_batch: Callable[[RanBatch], None],
+    trimmer: MemoryTrimmer | None,
 ) -> None:
-    """Runs the batches of a part; out of memory halves the batch and goes on.
+    """Runs the batches of a part; a batch that does not fit into memory is split.
 
     Args:
         back_end: runs a batch.
-        encoded: the encoded instances.
-        part: which of them.
-        is_answered: shape (instances,), whether an answer is there; a batch of such instances alone
-            is not run.
-        token_budget: how many tokens a batch may have.
-        ran: is given each batch.
-        freed: is given back to the system between batches; None on a GPU, where batches free next
-            to nothing.
+        encoding: the encoded instances.
+        part: the rows to run, of at least one instance.
+        is_answered: shape (instances,), whether an instance has an answer already. A batch of such
+            instances alone is skipped.
+        token_budget: the largest number of tokens in a batch.
+        report_batch: called with each batch after it was run.
+        trimmer: returns freed memory to the system between batches; None on a GPU, where batches
+            free next to nothing.
     """
     rows = to_device(part.rows[part.order], back_end.model.device)
     is_done = is_answered[part.owner[part.order]]
@@ -140,49 +153,57 @@ def run_part(
         if is_done[begin:end].all():
             continue
         batch = Batch(rows[begin:end], int(part.lengths[begin]))
-        ran(RanBatch(begin, end, run_in_parts(back_end, encoded, batch)))
-        if freed:
-            freed.check()
+        report_batch(RanBatch(begin, end, run_or_split(back_end, encoding, batch)))
+        if trimmer:
+            trimmer.check()
 
 
-def run_in_parts(back_end: Runner, encoded: Encoded, batch: Batch) -> list[dict[str, torch.Tensor]]:
-    """Runs a batch, in smaller ones where it does not fit into memory or is not what the model
-    takes.
+def run_or_split(
+    back_end: Runner, encoding: EncodedInstances, batch: Batch
+) -> list[dict[str, torch.Tensor]]:
+    """Runs a batch, in smaller ones if it does not fit into memory or the model refuses it.
+
+    Returns:
+        The columns of each smaller batch; together they have the rows in the order of the batch.
     """
     try:
-        return [back_end.run(encoded, batch)]
+        return [back_end.run(encoding, batch)]
     except (RuntimeError, ValueError, MemoryError) as error:
-        pieces = smaller_batches(batch, error)
-        if len(pieces) < 2:
+        parts = smaller_batches(batch, error)
+        if len(parts) < 2:
             raise
     torch.cuda.empty_cache()
-    return [outcome for piece in pieces for outcome in run_in_parts(back_end, encoded, piece)]
+    outcomes = []
+    for part in parts:
+        outcomes += run_or_split(back_end, encoding, part)
+    return outcomes
 
 
 def smaller_batches(batch: Batch, error: Exception) -> list[Batch]:
-    """Cuts a batch in two where it did not fit into memory, and into its rows where the model
-    refused it.
+    """Returns the halves of a batch that did not fit into memory, or the rows of a refused one.
 
-    Some models take rows one at a time only, such as GPT-2 as a classifier without a token for
-    padding, or several only if they are alike in more than their length, such as BART as a
+    A batch that cannot be split, or failed otherwise, is returned as it is.
+
+    Some models take only one row at a time, such as GPT-2 as a classifier without a padding token.
+    Others take several only if they are alike in more than their length, such as BART as a
     classifier.
     """
-    count = len(batch.rows)
-    if isinstance(error, ValueError) and count > 1:
+    row_count = len(batch.rows)
+    if isinstance(error, ValueError) and row_count > 1:
         warn_once(
             f"the model cannot process a batch ({first_line(error)}), so its rows are run one at a "
             "time, which is slow"
         )
-        return batch.split([1] * count)
-    if out_of_memory(error) and count > 1:
-        logger.warning("%s rows do not fit into memory; trying %s", count, count // 2)
-        return batch.split([count // 2, count - count // 2])
+        return batch.split([1] * row_count)
+    if out_of_memory(error) and row_count > 1:
+        logger.warning("%s rows do not fit into memory; trying %s", row_count, row_count // 2)
+        return batch.split([row_count // 2, row_count - row_count // 2])
     return [batch]
 
 
 @cache
 def warn_once(message: str) -> None:
-    """Warns of what holds for many batches."""
+    """Logs a warning at its first call for a message, as it may be true of many batches."""
     logger.warning(message)
 
 
@@ -190,12 +211,12 @@ def check_finite(columns: dict[str, npt.NDArray[Any]], instances: pl.Series, mod
     """Refuses scores that are not finite.
 
     Args:
-        columns: what `Runner.run` returned.
-        instances: the rows' instances.
+        columns: results of `Runner.run`; their first dimension are the rows.
+        instances: shape (rows,), the column `instance` for each row, for the message.
         model: the model's name, for the message.
 
     Raises:
-        ModelError: with the first such instance.
+        ModelError: names the first instance with such a score.
     """
     for values in columns.values():
         if not np.isfinite(values).all():
@@ -216,36 +237,39 @@ POSITIONS = (
     "n_positions",
     "n_ctx",
 )
-"""Keys of configs that say for how many tokens a model has positions."""
+"""Keys of a model's config for the number of its positions, the first one with a value counts."""
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:
-    """How many tokens a model takes: as many as it has positions for, and as its tokenizer says."""
+    """Returns the largest number of tokens that both the model and its tokenizer allow.
+
+    Without a limit it is a very large number, which transformers uses for that.
+    """
     positions = position_count(model.config)
-    taken = [] if positions is None else [positions - reserved_positions(model)]
-    return int(min([*taken, tokenizer.model_max_length]))
+    if positions is None:
+        return int(tokenizer.model_max_length)
+    return int(min(positions - reserved_positions(model), tokenizer.model_max_length))
 
 
 def position_count(config: PretrainedConfig) -> int | None:
-    """For how many tokens a model has positions by its config, or by the part of it that is about
-    texts.
+    """Returns the number of positions in a model's config, or in its part for texts.
 
-    Returns:
-        None where it does not say, as for relative positions, of which there are none to run out
-        of.
+    None means no limit: the config has no such key, or the positions are relative to each other.
     """
-    with suppress(ValueError):  # it has several parts about texts
+    # Raised if there are several parts for texts.
+    with suppress(ValueError):
         config = config.get_text_config()
-    named = {key: getattr(config, key, None) for key in POSITIONS}
-    if named[POSITIONS[0]] is None and getattr(config, "relative_attention_num_buckets", None):
+    values = [getattr(config, key, None) for key in POSITIONS]
+    if values[0] is None and getattr(config, "relative_attention_num_buckets", None):
         return None
-    # Some say with -1 that there is no limit.
-    return next((value for value in named.values() if isinstance(value, int) and value > 0), None)
+    # Some configs have -1 for no limit.
+    return next((value for value in values if isinstance(value, int) and value > 0), None)
 
 
 def reserved_positions(model: PreTrainedModel) -> int:
-    """How many positions a model gives to no token: in RoBERTa and its kin those up to the
-    padding's.
+    """Returns the number of positions that no token gets.
+
+    In RoBERTa and similar models, positions are counted from the one after the padding's.
     """
     embeddings = [
         module for name, module in model.named_modules() if name.endswith("position_embeddings")

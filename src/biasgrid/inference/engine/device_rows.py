@@ -1,6 +1,4 @@
-"""What of the rows lies on the device, where batches of them are put together, and how answers come
-back from it.
-"""
+"""Token rows on the device: batches are put together there, and results are copied back from it."""
 
 from __future__ import annotations
 
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
 
 
 def to_device(values: npt.NDArray[Any], device: torch.device) -> torch.Tensor:
-    """Returns an array as a tensor on a device; on a GPU the copy is made while the program goes
-    on.
-    """
+    """Returns an array as a tensor on a device; for a GPU, without waiting for the copy."""
     tensor = torch.from_numpy(np.ascontiguousarray(values))
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
@@ -34,45 +30,46 @@ class Batch:
     """Rows of one length.
 
     Attributes:
-        rows: shape (rows,), their numbers, on the device.
-        length: how many tokens each has.
+        rows: shape (rows,), on the device: the places of the rows among all encoded rows.
+        length: the number of tokens in each row.
     """
 
     rows: torch.Tensor
     length: int
 
     def split(self, sizes: list[int]) -> list[Batch]:
-        """Returns the batch in pieces of so many rows each."""
+        """Splits the batch; `sizes` are the numbers of rows of the parts."""
         return [Batch(rows, self.length) for rows in torch.split(self.rows, sizes)]
 
 
 @dataclass(frozen=True)
 class DeviceRows:
-    """Rows on the device.
+    """Token rows on the device; see `encoding.TokenRows`.
+
+    First and second segments are in the same arrays, all first segments before the second ones.
 
     Attributes:
-        ids, types: shape (tokens,), int32, the tokens of all segments one behind the other, the
-            first ones before the second ones; types are None where the model takes none.
-        begins: shape (segments,), where each segment begins there; int32, or int64 where there are
-            more tokens.
-        lengths: shape (segments,), int32, how many tokens each has.
-        first_of, second_of: shape (rows,), int32, each row's segments; the second ones are counted
-            by themselves.
-        firsts: how many first segments there are.
+        ids, types: shape (tokens,), int32, token ids and types; types are None if the model takes
+            none.
+        begins: shape (segments,), where each segment begins in `ids`; int32 if all places fit.
+        lengths: shape (segments,), int32, the number of tokens in each segment.
+        first_index, second_index: shape (rows,), int32, the segments of each row; both count
+            from 0.
+        first_count: the number of first segments.
     """
 
     ids: torch.Tensor
     types: torch.Tensor | None
     begins: torch.Tensor
     lengths: torch.Tensor
-    first_of: torch.Tensor
-    second_of: torch.Tensor
-    firsts: int
+    first_index: torch.Tensor
+    second_index: torch.Tensor
+    first_count: int
 
     @classmethod
-    def of(cls, rows: TokenRows, model: PreTrainedModel) -> DeviceRows:
-        """Moves rows to the device of the model that is to answer them."""
-        first, second, device = rows.first, rows.second, model.device
+    def from_rows(cls, rows: TokenRows, model: PreTrainedModel) -> DeviceRows:
+        """Copies rows to a model's device."""
+        first, second, device = rows.first_segments, rows.second_segments, model.device
         types = None
         if first.types is not None and second.types is not None and takes_types(model):
             types = to_device(np.concatenate([first.types, second.types]), device)
@@ -84,24 +81,24 @@ class DeviceRows:
             types=types,
             begins=to_device(narrow_places(begins, len(ids)), device),
             lengths=to_device(lengths.astype(np.int32), device),
-            first_of=to_device(rows.first_of, device),
-            second_of=to_device(rows.second_of, device),
-            firsts=len(first.lengths),
+            first_index=to_device(rows.first_index, device),
+            second_index=to_device(rows.second_index, device),
+            first_count=len(first.lengths),
         )
 
     def second_start(self, batch: Batch) -> torch.Tensor:
-        """Where the second segment begins in each row of a batch; shape (rows,)."""
-        return self.lengths[self.first_of[batch.rows]]
+        """Returns where the second segment begins in each row of a batch; shape (rows,)."""
+        return self.lengths[self.first_index[batch.rows]]
 
     def inputs(self, batch: Batch) -> dict[str, torch.Tensor]:
-        """Returns a model's inputs for a batch: ids, and token types if it takes them.
+        """Returns a model's arguments for a batch: `input_ids` and, if it takes them, token types.
 
         Returns:
-            Tensors of shape (rows, length) by the names of the model's arguments.
+            int64 tensors of shape (rows, length), by the names of the arguments.
         """
         # On a CPU `index_select` takes half of the time of an index in brackets.
-        first = self.first_of.index_select(0, batch.rows)
-        second = self.second_of.index_select(0, batch.rows) + self.firsts
+        first = self.first_index.index_select(0, batch.rows)
+        second = self.second_index.index_select(0, batch.rows) + self.first_count
         first_begin = self.begins.index_select(0, first)[:, None]
         second_begin = self.begins.index_select(0, second)[:, None]
         first_length = self.lengths.index_select(0, first)[:, None]
@@ -116,25 +113,24 @@ class DeviceRows:
         return inputs
 
 
-def narrow_places(places: IntArray, count: int) -> Int32Array | IntArray:
-    """Returns places among `count` tokens in 32 bits, which are gathered faster, if they fit."""
-    return places.astype(np.int32) if count <= np.iinfo(np.int32).max else places
+def narrow_places(places: IntArray, token_count: int) -> Int32Array | IntArray:
+    """Returns places among tokens as int32, which is gathered faster, if all of them fit."""
+    return places.astype(np.int32) if token_count <= np.iinfo(np.int32).max else places
 
 
 def takes_types(model: PreTrainedModel) -> bool:
-    """Whether a model is given token types."""
+    """Whether a model's `forward` has an argument for token types."""
     return "token_type_ids" in inspect.signature(model.forward).parameters
 
 
 @dataclass(frozen=True)
 class ColumnTransfer:
-    """Numbers on their way from the device.
+    """Columns of results that are being copied from the device.
 
     Attributes:
-        values: shape (rows, numbers), the bytes of all columns as int32, where the program can read
-            them.
-        columns: of each column its type, and its shape behind the rows.
-        done: when they are there; None on a CPU.
+        values: shape (rows, width), the bytes of all columns as int32, in the host's memory.
+        columns: for each column its type, and its shape without the rows.
+        done: the event that ends the copy; None on a CPU, where nothing is copied.
     """
 
     values: torch.Tensor
@@ -142,21 +138,21 @@ class ColumnTransfer:
     done: torch.cuda.Event | None
 
     @classmethod
-    def of(cls, outcomes: Sequence[Mapping[str, torch.Tensor]]) -> ColumnTransfer:
-        """Copies what batches gave from the device, all of it at once, while the program goes on.
+    def start(cls, outcomes: Sequence[Mapping[str, torch.Tensor]]) -> ColumnTransfer:
+        """Starts to copy the results of batches, all in one transfer, without waiting for it.
 
         Args:
-            outcomes: of each batch the columns, whose first dimension are the rows, of numbers of 4
-                bytes.
+            outcomes: the columns of each batch, at least one batch. All have the same columns;
+                their first dimension are the rows, their type is float32 or int32.
         """
         columns = {}
         for name, column in outcomes[0].items():
             columns[name] = (column.dtype, tuple(column.shape[1:]))
-        wide = []
+        rows = []
         for outcome in outcomes:
-            numbers = [as_numbers(column) for column in outcome.values()]
-            wide.append(torch.cat(numbers, dim=1))
-        values = torch.cat(wide)
+            parts = [as_int32(column) for column in outcome.values()]
+            rows.append(torch.cat(parts, dim=1))
+        values = torch.cat(rows)
         if values.device.type != "cuda":
             return cls(values, columns, None)
         host = torch.empty(values.shape, dtype=values.dtype, pin_memory=True)
@@ -166,26 +162,26 @@ class ColumnTransfer:
         return cls(host, columns, done)
 
     def read(self, order: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[Any]]:
-        """Waits for the numbers and returns the columns.
+        """Waits for the copy and returns the columns, with their rows in another order.
 
         Args:
-            order: shape (rows,), where each of the rows belongs.
+            order: shape (rows,), a permutation: the place in the result of each copied row.
         """
         if self.done is not None:
             self.done.synchronize()
         values = np.empty(self.values.shape, dtype=np.int32)
         values[order] = self.values.numpy()
-        read, begin = {}, 0
+        columns, begin = {}, 0
         for name, (dtype, shape) in self.columns.items():
             width = prod(shape)
             column = np.ascontiguousarray(values[:, begin : begin + width])
-            read[name] = column.view(NUMPY_TYPES[dtype]).reshape(len(column), *shape)
+            columns[name] = column.view(NUMPY_TYPES[dtype]).reshape(len(column), *shape)
             begin += width
-        return read
+        return columns
 
 
-def as_numbers(column: torch.Tensor) -> torch.Tensor:
-    """Returns the bytes of a column as int32; shape (rows, numbers)."""
+def as_int32(column: torch.Tensor) -> torch.Tensor:
+    """Returns the bytes of a column of 4-byte numbers as int32; shape (rows, width)."""
     return column.reshape(len(column), prod(column.shape[1:])).view(torch.int32)
 
 

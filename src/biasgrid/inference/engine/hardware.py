@@ -1,4 +1,4 @@
-"""What models are run on: the device, the precision in which it computes, and its memory."""
+"""The device that a model runs on, the precision that it computes in, and its memory."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ logger = logging.getLogger(__name__)
 
 
 def choose_device(name: str) -> torch.device:
-    """Returns the device: with `auto` the GPU where there is one.
+    """Returns the device of a setting: `cpu`, `cuda`, or `auto` for a GPU if there is one.
 
     Raises:
-        ModelError: a GPU is asked for and there is none.
+        ModelError: the setting is `cuda`, and there is no GPU.
     """
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -39,7 +39,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def device_name(device: torch.device) -> str:
-    """Names a device: the GPU's model, or `cpu`."""
+    """Returns the name of a device: the GPU's model, or `cpu`."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
@@ -52,71 +52,77 @@ def gpu_peak_memory(device: torch.device) -> int | None:
 
 
 def choose_precision(name: str, device: torch.device) -> str:
-    """Returns the precision: with `auto` bfloat16 on GPUs and processors that multiply it, else
-    float32.
+    """Returns the precision of a setting.
+
+    `auto` is bfloat16 if the device has instructions to multiply it, else float32.
     """
     if name != "auto":
         return name
     if device.type == "cuda":
-        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-    capabilities = torch.cpu.get_capabilities()
-    return (
-        "bfloat16" if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else "float32"
-    )
+        multiplies_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        capabilities = torch.cpu.get_capabilities()
+        multiplies_bfloat16 = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
+    return "bfloat16" if multiplies_bfloat16 else "float32"
 
 
 def set_precision(model: PreTrainedModel, precision: str) -> None:
-    """Turns a float32 model to a precision.
+    """Turns a float32 model, in place, to a precision.
+
+    For a GPU it also sets, for the whole process, whether float32 products are exact or in TF32.
 
     Args:
-        model: the model, all of whose weights are float32.
-        precision: `float32`, `tf32`, `float16` or `bfloat16`; from the last two there is no way
-            back. How products of float32 are computed
-            on a GPU, exactly or in TF32, is set for the whole process.
+        model: the model; all of its weights must be float32.
+        precision: `float32`, `tf32`, `float16` or `bfloat16`. The last two cannot be undone.
     """
-    backends: Any = torch.backends  # which makes some of its attributes as it runs
-    # Left to itself, torch takes TF32 for convolutions and recurrent layers.
+    # Any: torch creates some of these attributes at run time.
+    backends: Any = torch.backends
+    # By default, torch uses TF32 for convolutions and recurrent layers.
     for products in (backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn):
         products.fp32_precision = "tf32" if precision == "tf32" else "ieee"
     if precision in ("float16", "bfloat16"):
-        # What a checkpoint does not hold, such as the frequencies of rotary positions, is computed,
-        # and stays exact.
+        # Tensors that are not in a checkpoint, such as the frequencies of rotary positions, are
+        # not in the state dict, and stay exact.
         for tensor in model.state_dict(keep_vars=True).values():
             if tensor.is_floating_point():
                 tensor.data = tensor.data.to(getattr(torch, precision))
 
 
 SPARE_BYTES = 64 * 2**20
-"""How much more than after the last time the process may hold: each time, the next batch finds its
-pages anew.
+"""Memory that the process may hold beyond its size after the last trim. Each trim is a cost: the
+next batch has to get its pages from the system again.
 """
 STATM = Path("/proc/self/statm")
 
 
 class MemoryTrimmer:
-    """Gives freed memory back whenever much of it is kept; does nothing where the C library is not
-    glibc.
+    """Returns freed memory to the system; works on Linux with glibc, and does nothing elsewhere.
+
+    Attributes:
+        spare_bytes: how far the process may grow before memory is returned again.
+        trim: glibc's `malloc_trim`; None without it.
+        trimmed_bytes: the size of the process after the last trim.
     """
 
     def __init__(self, spare_bytes: int = SPARE_BYTES) -> None:
-        """Gives back what has been freed before."""
+        """Returns the memory that was freed before."""
         self.spare_bytes = spare_bytes
         self.trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if not STATM.exists():
             self.trim = None
-        self._give_back()
+        self._release()
 
     def check(self) -> None:
-        """Gives freed memory back if the process holds much more than after the last time."""
-        if self.trim and resident_bytes() > self.least + self.spare_bytes:
-            self._give_back()
+        """Returns freed memory if the process has grown by more than `spare_bytes`."""
+        if self.trim and resident_bytes() > self.trimmed_bytes + self.spare_bytes:
+            self._release()
 
-    def _give_back(self) -> None:
+    def _release(self) -> None:
         if self.trim:
             self.trim(0)
-            self.least = resident_bytes()
+            self.trimmed_bytes = resident_bytes()
 
 
 def resident_bytes() -> int:
-    """Returns how much memory the process holds, on Linux."""
+    """Returns the memory that the process holds, in bytes; on Linux only."""
     return int(STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

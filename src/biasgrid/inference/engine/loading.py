@@ -1,4 +1,4 @@
-"""Models and tokenizers that are loaded once for several shards."""
+"""Models and tokenizers that are loaded once for several shards of a job."""
 
 from __future__ import annotations
 
@@ -20,38 +20,41 @@ Loaded = TypeVar("Loaded")
 def load_once(
     record: Mapping[str, Any], settings: InferenceSettings, loader: str
 ) -> PreTrainedModel:
-    """Loads the model of a record in float32, or takes it from `settings.loaded`.
+    """Returns the float32 model of a record, loaded or from `settings.loaded_parts`.
 
     Args:
         record: see `back_end.BackEnd.open`.
         settings: see there.
-        loader: the class of transformers that loads the model.
+        loader: the name of the class of transformers that loads the model.
+
+    Raises:
+        ModelError: the device is missing, or the model cannot be loaded.
     """
-    model: PreTrainedModel | None = settings.loaded.get(loader)
-    # A model in half precision has lost the weights of float32, which the audit needs.
+    model: PreTrainedModel | None = settings.loaded_parts.get(loader)
+    # A model in half precision has lost its float32 weights, which the audit needs.
     if model is None or model.dtype != torch.float32:
         device = choose_device(settings.device)
         model = load_recorded_model(record, settings.task, loader, device)
-        settings.loaded[loader] = model
+        settings.loaded_parts[loader] = model
     return model
 
 
 def load_tokenizer_once(
     record: Mapping[str, Any], settings: InferenceSettings
 ) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a record, or takes it from `settings.loaded`."""
+    """Returns the tokenizer of a record, loaded or from `settings.loaded_parts`."""
     return once(settings, "tokenizer", lambda: load_recorded_tokenizer(record))
 
 
 def once(settings: InferenceSettings, name: str, make: Callable[[], Loaded]) -> Loaded:
-    """Returns a part of the model that is made at the first call and kept in `settings.loaded`.
+    """Returns a part of the model, which the first call adds to `settings.loaded_parts`.
 
     Args:
         settings: see `back_end.BackEnd.open`.
-        name: its key there.
-        make: makes it.
+        name: the part's key in `loaded_parts`; each key has one type.
+        make: makes the part.
     """
-    if name not in settings.loaded:
-        settings.loaded[name] = make()
-    made: Loaded = settings.loaded[name]
-    return made
+    if name not in settings.loaded_parts:
+        settings.loaded_parts[name] = make()
+    part: Loaded = settings.loaded_parts[name]
+    return part

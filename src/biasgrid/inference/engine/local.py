@@ -1,4 +1,4 @@
-"""Back ends that are models on this machine, which compute in batches of one length."""
+"""Back ends that run a model on this machine, in batches of rows of one length."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from biasgrid.inference.engine.back_end import (
 )
 from biasgrid.inference.engine.batches import (
     BatchPart,
-    Encoded,
+    EncodedInstances,
     RanBatch,
     check_finite,
     longest_input,
@@ -61,15 +62,18 @@ logger = logging.getLogger(__name__)
 
 TEXTS_MEASURED = 256
 PARTS_AHEAD = 2
-"""Parts that wait to be run or read while another one is written."""
+"""Parts that are run or wait for it while the answers to an earlier part are stored."""
 
 
 class Ready(NamedTuple):
-    """Instances that are encoded, and whether the tokenizer knows all of each; shape
-    (instances,).
+    """Encoded instances that a model can be run on.
+
+    Attributes:
+        encoding: the result of `encode`.
+        unknown: shape (instances,), whether the tokenizer lacks words of an instance.
     """
 
-    encoded: Encoded
+    encoding: EncodedInstances
     unknown: BoolArray
 
 
@@ -77,34 +81,43 @@ class Running(NamedTuple):
     """A part that another thread runs.
 
     Attributes:
-        asked: the part.
-        ready: the encoded instances among which its instances are.
-        part: where they are.
-        batches: the batches that were run and not read yet, in their order.
-        ended: raises why the part could not be run to its end.
+        prompt_part: the prompts.
+        ready: the encoded instances that contain the prompts.
+        batch_part: the rows of the prompts, in the order of `prompt_part`.
+        batches: a queue of the batches that were run, which the other thread fills.
+        end: done when all batches are in the queue; `result` raises the error of the thread.
     """
 
-    asked: PromptPart
+    prompt_part: PromptPart
     ready: Ready
-    part: BatchPart
+    batch_part: BatchPart
     batches: deque[RanBatch]
-    ended: Future[None]
+    end: Future[None]
 
     def steps(self) -> Iterator[None]:
-        """Yields now and then until the part has ended."""
-        while wait([self.ended], SECONDS_BETWEEN_TABLES).not_done:
+        """Yields about once a second until the part has ended."""
+        while wait([self.end], SECONDS_BETWEEN_TABLES).not_done:
             yield
 
 
 class ReturnedRows:
-    """The rows of a part that have come back from the device."""
+    """The results of a part's rows, collected as they come back from the device.
+
+    Attributes:
+        part: the part.
+        is_open: shape (instances,), whether an instance has no answer yet, and was not returned by
+            `take_complete`.
+        has_row: shape (rows,), whether a row's results are there.
+        columns: the results, shape (rows, ...); empty before the first batch. Rows without results
+            have any values.
+    """
 
     def __init__(self, part: BatchPart, is_answered: BoolArray):
-        """Begins without any.
+        """Begins without results.
 
         Args:
             part: the part.
-            is_answered: shape (instances,), whether an answer is there already.
+            is_answered: shape (instances,), whether an instance has an answer already.
         """
         self.part = part
         self.is_open = ~is_answered
@@ -112,59 +125,70 @@ class ReturnedRows:
         self.columns: dict[str, npt.NDArray[Any]] = {}
 
     def add(self, batches: deque[RanBatch]) -> None:
-        """Takes all batches out of a queue and waits for their numbers."""
-        ran = [batches.popleft() for _ in range(len(batches))]
-        if not ran:
+        """Takes all batches out of a queue and waits for their results.
+
+        Another thread may add batches meanwhile; they stay for the next call.
+        """
+        ran_batches = [batches.popleft() for _ in range(len(batches))]
+        if not ran_batches:
             return
-        places = np.concatenate([self.part.order[batch.begin : batch.end] for batch in ran])
-        fetched = ColumnTransfer.of([outcome for batch in ran for outcome in batch.outcomes])
+        order = self.part.order
+        places = np.concatenate([order[batch.begin : batch.end] for batch in ran_batches])
+        outcomes = list(chain.from_iterable(batch.outcomes for batch in ran_batches))
+        transfer = ColumnTransfer.start(outcomes)
         self.has_row[places] = True
-        # A fast device has run the whole part by now, whose numbers need no second copy.
+        # A fast device has run the whole part by now: its results need no second copy.
         if not self.columns and self.has_row.all():
-            self.columns = fetched.read(places)
+            self.columns = transfer.read(places)
             return
-        for name, values in fetched.read(np.arange(len(places))).items():
+        for name, values in transfer.read(np.arange(len(places))).items():
             shape = (len(self.has_row), *values.shape[1:])
             self.columns.setdefault(name, np.empty(shape, values.dtype))[places] = values
 
     def take_complete(self) -> BoolArray:
-        """Returns which instances have all of their rows since this was called last, shape
-        (instances,).
+        """Returns which open instances have results for all of their rows; they are then closed.
+
+        Returns:
+            Shape (instances,). An instance is True in one call only.
         """
         is_complete = self.is_open.copy()
         if not self.has_row.all():
-            missing = np.bincount(self.part.owner, ~self.has_row, len(self.part.instances))
-            is_complete &= missing == 0
+            missing_rows = np.bincount(self.part.owner, ~self.has_row, len(self.part.instances))
+            is_complete &= missing_rows == 0
         self.is_open &= ~is_complete
         return is_complete
 
-    def of(self, instances: BoolArray) -> tuple[BatchPart, dict[str, npt.NDArray[Any]]]:
-        """Returns the part and the columns of some of its instances."""
-        if instances.all():
+    def select(self, is_included: BoolArray) -> tuple[BatchPart, dict[str, npt.NDArray[Any]]]:
+        """Returns the rows and results of those instances for which `is_included` holds.
+
+        Args:
+            is_included: shape (instances,); the rows of these instances must have results.
+        """
+        if is_included.all():
             return self.part, self.columns
-        rows = instances[self.part.owner]
-        return self.part.only(instances), {
-            name: values[rows] for name, values in self.columns.items()
-        }
+        is_row = is_included[self.part.owner]
+        columns = {name: values[is_row] for name, values in self.columns.items()}
+        return self.part.filter(is_included), columns
 
 
 class LocalBackEnd(BackEnd):
-    """Turns what is asked into answers.
+    """Answers instances with a model on this machine; a subclass for each task.
 
-    All instances are tokenized and moved to the device when it is opened, or on a GPU the first
-    ones, and the others while it computes; batches are numbers of rows.
+    On a CPU all instances are tokenized when it is opened. On a GPU the first ones are, and the
+    others while it computes.
 
     Attributes:
         loader: the class of transformers that loads models of the task.
         model: the model.
         tokenizer: its tokenizer.
         settings: how to answer.
-        precision: what it computes in.
-        products: whose products of matrices it takes, `torch` or `oneDNN`.
-        token_budget: how many tokens a batch may have.
-        pieces: the instances that it was opened with; of those whose texts are not the tokens of
-            their segments there is nothing encoded, as each part of them is tokenized by itself, as
-            a whole.
+        precision: the precision of the answers. `open` sets it before it turns the model: until
+            `open` ends, the model itself is float32.
+        products: the library of its matrix products, `torch` or `oneDNN`.
+        token_budget: the largest number of tokens in a batch.
+        chunks: the instances that it was opened with. The encoding of a chunk is None if tokens of
+            segments differ from tokens of whole texts: then each part is tokenized by itself, as
+            whole texts.
     """
 
     loader: ClassVar[str]
@@ -174,63 +198,69 @@ class LocalBackEnd(BackEnd):
     precision: str
     products: str
     token_budget: int
-    pieces: Chunks[Ready | None]
+    chunks: Chunks[Ready | None]
 
     @abstractmethod
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: Any):
-        """Prepares a model; `choices` are its class's `Choices`."""
+        """Prepares a float32 model; `choices` are of the class `Choices`."""
 
     @abstractmethod
-    def encode(self, asked: pl.DataFrame, whole: bool) -> Any:
-        """Tokenizes instances, and moves what `run` needs to the model's device.
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> Any:
+        """Tokenizes instances, and copies to the device whatever `run` needs.
 
         Args:
-            asked: the instances, of which it reads what `tables.instances.read_requests` does; each
-                becomes rows.
-            whole: whether to tokenize each text as a whole in place of its segments.
+            instances: the instances, with the columns of `tables.instances.read_requests`.
+            whole: whether to tokenize each text as a whole, and not in segments.
+
+        Returns:
+            An encoding with `rows`, see `batches.EncodedInstances`. Each instance has at least one
+            row, and the rows are in the order of the instances.
 
         Raises:
-            NotAssembledError: the tokenizer makes something else of whole texts than of their
-                segments.
+            NotAssembledError: `whole` is False, and the tokens of segments differ from the tokens
+                of whole texts.
         """
 
     @abstractmethod
-    def run(self, encoded: Any, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(self, encoding: Any, batch: Batch, *, plain: bool = False) -> dict[str, torch.Tensor]:
         """Predicts rows of one length without waiting for the device.
 
         Args:
-            encoded: what `encode` returned.
-            batch: which rows.
-            plain: whether to leave out shortcuts, as a check.
+            encoding: the result of `encode`.
+            batch: the rows.
+            plain: whether to leave out shortcuts, for the audit.
 
         Returns:
-            Columns, float32 or int32, on the device; their first dimension are the rows.
+            The same columns for each batch, float32 or int32, on the device; their first dimension
+            are the rows.
         """
 
     @abstractmethod
     def table(
-        self, encoded: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: Any, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers, in the order of the instances, from what `run` returned;
-        others are null.
+        """Returns columns of answers from the results of `run`; a missing column counts as null.
+
+        Args:
+            encoding: the result of `encode`.
+            part: the answered instances, in the order of the answers, and their rows.
+            columns: the columns of `run`, shape (rows, ...), in the order of `part.rows`.
         """
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the facts that decide the answers: the precision on this machine, and the
-        choices.
-        """
+        """Returns the facts that decide the answers: the choices, and the precision here."""
         precision = choose_precision(settings.precision, choose_device(settings.device))
         return {"precision": precision, **super().identity(record, settings)}
 
     @classmethod
     def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
-        """Returns the class of transformers that loads the model of a record."""
+        """Returns the name of the class of transformers that loads the model of a record."""
         return cls.loader
 
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
-        """Loads model and tokenizer of a record, in float32."""
+        """Loads the model of a record, in float32, and its tokenizer."""
         model = load_once(record, settings, cls.choose_loader(record, settings))
         return cls(model, load_tokenizer_once(record, settings), cls.Choices(**settings.choices))
 
@@ -238,15 +268,16 @@ class LocalBackEnd(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, tokenizes the prompts, and answers a sample in float32, with which the
-        other answers are compared.
+        """Loads the model, tokenizes prompts, and answers a sample in float32 for the audit.
 
-        Last, as half precision cannot be undone, it turns the model to its precision.
+        Raises:
+            ModelError: the model cannot be loaded, or cannot answer these prompts.
         """
         torch.set_num_threads(settings.threads)
         back_end = cls.load(record, settings)
         back_end.device = device_name(back_end.model.device)
-        back_end.take(prompts, settings)
+        back_end.prepare_instances(prompts, settings)
+        # Half precision cannot be undone: the audit, which needs float32, comes first.
         set_precision(back_end.model, "float32")
         sample = audit_sample(prompts)
         exact = back_end.answer_alone(sample)
@@ -260,10 +291,10 @@ class LocalBackEnd(BackEnd):
         return back_end
 
     def choose_products(self, sample: pl.DataFrame, exact: pl.DataFrame) -> None:
-        """Finds the fastest products of float32, or takes them from an earlier shard; in another
-        precision they are torch's.
+        """Sets `products` to the fastest library for float32; `torch` for any other precision.
 
-        It also logs how fast and how exact `precision: auto` would be.
+        The first shard of a cell measures it, later ones use its result. If `precision: auto` would
+        be much faster, its speed and drift are logged.
 
         Args:
             sample: the audited instances.
@@ -274,25 +305,26 @@ class LocalBackEnd(BackEnd):
             return
 
         def find(auto: str) -> dict[str, Any]:
-            found = time_kernels(self.model, auto)
-            return found | (
-                {"drift": self._drift(sample, exact, auto)}
-                if found["auto_is_faster"] >= REPORTED_SPEEDUP
-                else {}
-            )
+            findings = time_kernels(self.model, auto)
+            if findings["auto_is_faster"] >= REPORTED_SPEEDUP:
+                findings["drift"] = self._drift(sample, exact, auto)
+            return findings
 
-        found = cached_tuning(self.model, self.settings, find)
-        self.products = found["products"]
+        findings = cached_tuning(self.model, self.settings, find)
+        self.products = findings["products"]
         logger.info(
             "float32 products are computed by %s, the fastest on %s",
             self.products,
-            found["processor"],
+            findings["processor"],
         )
-        if "drift" in found:
-            logger.info("precision: auto would be %s", precision_note(found))
+        if "drift" in findings:
+            logger.info("precision: auto would be %s", precision_note(findings))
 
     def _drift(self, sample: pl.DataFrame, exact: pl.DataFrame, precision: str) -> dict[str, float]:
-        """Returns how far a sample's answers in another precision are from exact ones."""
+        """Returns how far answers in another precision are from exact ones.
+
+        The weights are turned and put back, so that the model is as before, also after an error.
+        """
         tensors = self.model.state_dict(keep_vars=True).values()
         weights = [tensor.data for tensor in tensors]
         set_precision(self.model, precision)
@@ -304,20 +336,25 @@ class LocalBackEnd(BackEnd):
             set_precision(self.model, "float32")
         return drift
 
-    def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
-        """Tokenizes what will be asked first."""
+    def prepare_instances(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
+        """Sets `settings`, `token_budget` and `chunks`, and tokenizes the first chunk.
+
+        Raises:
+            ModelError: one of the instances is too long for the model.
+        """
         self.settings = settings
         self.token_budget = choose_token_budget(settings, self.model.device)
-        self.pieces = Chunks(instances, self._ready_of, self.model.device)
-        self.pieces.pieces[0].encoded()
-        if len(self.pieces.pieces) > 1:
-            # The others are tokenized while the device computes: what is too long must be known
-            # before.
-            self._encoded(longest_texts(instances), whole=True)
+        self.chunks = Chunks(instances, self._try_encode, self.model.device)
+        self.chunks.items[0].encoding()
+        if len(self.chunks.items) > 1:
+            # The others are tokenized while the device computes. A text that is too long must be
+            # refused before that.
+            self._checked_encoding(longest_texts(instances), whole=True)
 
-    def _ready_of(self, instances: pl.DataFrame) -> Ready | None:
+    def _try_encode(self, instances: pl.DataFrame) -> Ready | None:
+        """Encodes instances in segments; None, with a warning, if they differ from whole texts."""
         try:
-            return self._encoded(instances, whole=False)
+            return self._checked_encoding(instances, whole=False)
         except NotAssembledError as error:
             slower = "each text is tokenized as a whole, which is slower"
             logger.warning(
@@ -325,104 +362,140 @@ class LocalBackEnd(BackEnd):
             )
             return None
 
-    def _encoded(self, instances: pl.DataFrame, whole: bool) -> Ready:
-        encoded = self.encode(instances, whole)
-        longest = longest_input(self.model, self.tokenizer)
-        check_row_lengths(encoded.rows, longest, instances["instance"], self.settings.model)
-        check_tokens(
-            encoded.rows, embedding_count(self.model), instances["instance"], self.settings.model
-        )
-        return Ready(encoded, self.unknown(encoded))
+    def _checked_encoding(self, instances: pl.DataFrame, *, whole: bool) -> Ready:
+        """Encodes instances, see `encode`; refuses those that the model cannot read.
 
-    def unknown(self, encoded: Any) -> BoolArray:
-        """Says of each encoded instance whether the tokenizer does not know all of it; shape
-        (instances,).
+        Raises:
+            NotAssembledError: see `encode`.
+            ModelError: an instance is too long, or has a token that the model does not know.
         """
-        return is_out_of_vocabulary(encoded.rows, self.tokenizer)
+        encoding = self.encode(instances, whole=whole)
+        longest = longest_input(self.model, self.tokenizer)
+        check_row_lengths(encoding.rows, longest, instances["instance"], self.settings.model)
+        check_tokens(
+            encoding.rows, embedding_count(self.model), instances["instance"], self.settings.model
+        )
+        return Ready(encoding, self.unknown(encoding))
+
+    def unknown(self, encoding: Any) -> BoolArray:
+        """Returns whether the tokenizer lacks words of each instance; shape (instances,)."""
+        return is_out_of_vocabulary(encoding.rows, self.tokenizer)
 
     def answer_alone(self, sample: pl.DataFrame) -> pl.DataFrame:
-        """Predicts instances one row at a time by torch in float32, without shortcuts.
+        """Answers instances one row at a time, as whole texts and without shortcuts.
+
+        The model computes in the precision that it has now: float32 for the audit.
 
         Returns:
             Their answers, with `instance` and `key`.
         """
-        ready = self._encoded(sample, whole=True)
-        encoded = ready.encoded
-        part = BatchPart.of(encoded.rows, np.arange(len(sample)))
+        ready = self._checked_encoding(sample, whole=True)
+        encoding = ready.encoding
+        part = BatchPart.from_instances(encoding.rows, np.arange(len(sample)))
         rows = torch.arange(len(part.rows), device=self.model.device)
-        lengths = encoded.rows.lengths.tolist()
+        lengths = encoding.rows.lengths.tolist()
         batches = [Batch(rows[row : row + 1], length) for row, length in enumerate(lengths)]
-        outcomes = [self.run(encoded, batch, plain=True) for batch in batches]
-        columns = ColumnTransfer.of(outcomes).read(np.arange(len(rows)))
-        return self._told(sample, ready, part, columns)
+        outcomes = [self.run(encoding, batch, plain=True) for batch in batches]
+        columns = ColumnTransfer.start(outcomes).read(np.arange(len(rows)))
+        return self._answers(sample, ready, part, columns)
 
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
-        """Answers parts; while one is read and written, the device has the next ones."""
+        """Answers parts; while the answers to one are stored, the device has the next ones."""
         running: deque[Running] = deque()
-        freed = MemoryTrimmer() if self.model.device.type == "cpu" else None
-        with Worker() as worker, Worker() as ahead:
-            for piece in self.pieces.pieces[1:]:
-                ahead.submit(piece.encoded)
-            for asked in parts:
-                running.append(self._start(asked, worker, freed))
+        trimmer = MemoryTrimmer() if self.model.device.type == "cpu" else None
+        with Worker() as worker, Worker() as encoder:
+            for chunk in self.chunks.items[1:]:
+                encoder.submit(chunk.encoding)
+            for part in parts:
+                running.append(self._start(part, worker, trimmer))
                 if len(running) > PARTS_AHEAD:
                     yield from self._read(running.popleft())
             while running:
                 yield from self._read(running.popleft())
 
-    def _start(self, asked: PromptPart, worker: Worker, freed: MemoryTrimmer | None) -> Running:
-        instances = asked.prompts
-        piece, places = self.pieces.of(instances) or (None, np.arange(len(instances)))
-        ready = piece.encoded() if piece else self._ready_of(instances)
-        if ready is None:
-            ready, places = self._encoded(instances, whole=True), np.arange(len(instances))
-        part = BatchPart.of(ready.encoded.rows, places)
+    def _start(
+        self, prompt_part: PromptPart, worker: Worker, trimmer: MemoryTrimmer | None
+    ) -> Running:
+        """Encodes a part, if no chunk has it, and gives it to the worker's thread."""
+        ready, places = self._find_encoding(prompt_part.prompts)
+        encoding = ready.encoding
+        batch_part = BatchPart.from_instances(encoding.rows, places)
+        is_answered = prompt_part.is_answered.to_numpy()
         batches: deque[RanBatch] = deque()
+        report = worker.stoppable(batches.append)
 
         def run() -> None:
-            ran = worker.checked(batches.append)
-            is_answered = asked.is_answered.to_numpy()
-            run_part(self, ready.encoded, part, is_answered, self.token_budget, ran, freed)
+            budget = self.token_budget
+            run_part(self, encoding, batch_part, is_answered, budget, report, trimmer)
 
-        return Running(asked, ready, part, batches, worker.submit(run))
+        return Running(prompt_part, ready, batch_part, batches, worker.submit(run))
+
+    def _find_encoding(self, prompts: pl.DataFrame) -> tuple[Ready, npt.NDArray[np.int64]]:
+        """Returns an encoding that contains some prompts, and their places in it."""
+        in_chunk = self.chunks.find(prompts)
+        if in_chunk is None:
+            ready, places = self._try_encode(prompts), np.arange(len(prompts))
+        else:
+            chunk, places = in_chunk
+            ready = chunk.encoding()
+        if ready is None:
+            return self._checked_encoding(prompts, whole=True), np.arange(len(prompts))
+        return ready, places
 
     def _read(self, running: Running) -> Iterator[pl.DataFrame]:
-        rows = ReturnedRows(running.part, running.asked.is_answered.to_numpy())
+        """Yields the answers to a part while it is run.
 
-        def take() -> pl.DataFrame:
+        Raises:
+            KeyboardInterrupt: see `BackEnd.answer`.
+            Exception: the error that ended the part's thread, after the answers before it.
+        """
+        prompt_part = running.prompt_part
+        rows = ReturnedRows(running.batch_part, prompt_part.is_answered.to_numpy())
+
+        def take_answers() -> pl.DataFrame:
             rows.add(running.batches)
-            complete = rows.take_complete()
-            prompts = running.asked.prompts
-            if not complete.all():
-                prompts = prompts.filter(pl.Series(complete))
-            return self._told(prompts, running.ready, *rows.of(complete))
+            is_complete = rows.take_complete()
+            prompts = prompt_part.prompts
+            if not is_complete.all():
+                prompts = prompts.filter(pl.Series(is_complete))
+            return self._answers(prompts, running.ready, *rows.select(is_complete))
 
-        yield from tables_at_intervals(running.steps(), take)
-        running.ended.result()
+        yield from tables_at_intervals(running.steps(), take_answers)
+        running.end.result()
 
-    def _told(
+    def _answers(
         self,
         instances: pl.DataFrame,
         ready: Ready,
         part: BatchPart,
         columns: dict[str, npt.NDArray[Any]],
     ) -> pl.DataFrame:
-        """Returns the answers to instances, the ones of `part`, with `instance` and `key`."""
+        """Returns the answers to instances, with `instance` and `key`.
+
+        Args:
+            instances: the instances of `part`, in the same order; may be none.
+            ready: the encoded instances that contain them.
+            part: their rows.
+            columns: the results of these rows; not read if there are no instances.
+
+        Raises:
+            ModelError: a result is not finite.
+        """
         if instances.is_empty():
-            return instances.select("instance", "key")
+            return pl.DataFrame()
         check_finite(columns, instances["instance"].gather(part.owner), self.settings.model)
         unknown = pl.Series("unknown", ready.unknown[part.instances])
-        answers = self.table(ready.encoded, part, columns)
+        answers = self.table(ready.encoding, part, columns)
         return with_instance_and_key(instances, answers.with_columns(unknown))
 
     @property
     def gpu_peak_mb(self) -> int | None:
-        """The most memory of a GPU that it used, in MB; None without one."""
+        """The most GPU memory that it used, in MB; None without a GPU."""
         return gpu_peak_memory(self.model.device)
 
 
 def longest_texts(instances: pl.DataFrame) -> pl.DataFrame:
-    """Returns the instances with the longest texts, in their order."""
+    """Returns the `TEXTS_MEASURED` instances with the most characters, in their order."""
     characters = pl.col("text", "text_pair").cast(pl.String).str.len_chars().fill_null(0)
     lengths = instances.select(pl.sum_horizontal(characters)).to_series()
     places = lengths.arg_sort(descending=True)[:TEXTS_MEASURED]

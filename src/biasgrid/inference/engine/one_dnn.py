@@ -1,4 +1,4 @@
-"""Matrix products of float32 models by oneDNN in place of MKL, which torch takes for them."""
+"""Matrix products of float32 models on a CPU by oneDNN, where torch would use MKL."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class OneDnnLinear(TorchFunctionMode):
-    """Gives all linear layers to oneDNN, in float32 as before.
+    """While it is active, oneDNN computes all linear layers, in float32 as before.
 
-    torch takes oneDNN for bfloat16, but MKL for float32, which on some processors reaches half of
-    oneDNN's speed and on others is faster (`docs/benchmarks.md`): `fit` finds out. torch has no
-    switch for it; this is the operator that its compiler calls.
+    torch uses oneDNN for bfloat16, but MKL for float32. On some processors MKL reaches half of
+    oneDNN's speed, on others it is faster (`docs/benchmarks.md`): `autotune` measures it. torch has
+    no switch for this; the operator used here is the one that its compiler calls.
     """
 
     def __torch_function__(
@@ -37,13 +37,13 @@ class OneDnnLinear(TorchFunctionMode):
 def linear(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Returns what `torch.nn.functional.linear` does, with its parameters, computed by oneDNN."""
+    """Returns the result of `torch.nn.functional.linear`, computed by oneDNN."""
     product: torch.Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
     return product
 
 
 def use_one_dnn(model: PreTrainedModel) -> None:
-    """Makes a model's products oneDNN's where these are float32 on the CPU."""
+    """Has oneDNN compute a model's linear layers from now on, if it is float32 on a CPU."""
     forward = model.forward
     if not one_dnn_computes(next(model.parameters())):
         return
@@ -57,12 +57,10 @@ def use_one_dnn(model: PreTrainedModel) -> None:
 
 
 def one_dnn_computes(weight: torch.Tensor) -> bool:
-    """Whether oneDNN may compute the products with some weights: it may those of float32 on the
-    CPU.
-    """
+    """Whether oneDNN can compute products with some weights: only float32 on a CPU."""
     return weight.device.type == "cpu" and weight.dtype == torch.float32 and has_one_dnn()
 
 
 def has_one_dnn() -> bool:
-    """Whether this torch can give single layers to oneDNN."""
+    """Whether this version of torch has the operator."""
     return hasattr(torch.ops.mkldnn, "_linear_pointwise")

@@ -1,6 +1,4 @@
-"""Finds instances that a tokenizer does not know whole, and refuses those with tokens that a model
-does not know.
-"""
+"""Finds instances with words outside a tokenizer's vocabulary; refuses tokens without embedding."""
 
 from __future__ import annotations
 
@@ -20,40 +18,43 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 CONTINUED = "##"
-"""Before pieces within a word, in WordPiece."""
-OF_BYTES, OF_SENTENCES = "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}", "\N{LOWER ONE EIGHTH BLOCK}"
-"""Before pieces that begin a word: in BPE of bytes, where only letters of ASCII are letters, and in
+"""Begins tokens within a word, in WordPiece."""
+BYTE_SPACE, SENTENCE_SPACE = (
+    "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}",
+    "\N{LOWER ONE EIGHTH BLOCK}",
+)
+"""Begin tokens that begin a word: in byte-level BPE, where only ASCII letters are letters, and in
 SentencePiece.
 """
 SHORT_TOKEN = 2
-"""Letters of a piece that says nothing by itself."""
+"""Letters of a token that is too short to be a word or a stem."""
 FEWEST_TOKENS = 12
-"""Pieces with letters from which on a text is long enough to be judged."""
-ALPHABETS = "\u0590"
-"""Before it in Unicode stand alphabets such as the Latin, Greek and Cyrillic ones; behind it
-others, whose letters say more: a Chinese word has one or two.
+"""Tokens with letters that a text must have to be judged by its short tokens."""
+END_OF_ALPHABETS = "\u0590"
+"""Letters before it in Unicode are of alphabets such as Latin, Greek and Cyrillic. In later scripts
+a letter says more: a Chinese word has one or two.
 """
 
 
 def is_out_of_vocabulary(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) -> BoolArray:
     """Returns whether a tokenizer lacks words of each encoded instance.
 
-    Either it wrote the unknown token, or most tokens are parts of words with one or two letters:
-    then its vocabulary lacks most of the words.
+    It does if it wrote the unknown token in a row of the instance, or if most tokens of a row with
+    at least `FEWEST_TOKENS` are parts of words with one or two letters.
 
     Returns:
         Shape (instances,).
     """
-    lacks_words = np.zeros(len(rows.first_of), dtype=np.bool_)
+    lacks_words = np.zeros(len(rows.first_index), dtype=np.bool_)
     unknown = unknown_token_id(tokenizer)
     if unknown is not None:
         lacks_words = rows_with_token(rows, unknown)
     types = vocabulary_token_types(tokenizer)
     if types.any():
-        first = count_short_tokens(rows.first, types)[rows.first_of]
-        second = count_short_tokens(rows.second, types)[rows.second_of]
-        lettered, short = (first + second).T
-        lacks_words |= (lettered >= FEWEST_TOKENS) & (2 * short > lettered)
+        first_counts = count_short_tokens(rows.first_segments, types)[rows.first_index]
+        second_counts = count_short_tokens(rows.second_segments, types)[rows.second_index]
+        word_tokens, short_tokens = (first_counts + second_counts).T
+        lacks_words |= (word_tokens >= FEWEST_TOKENS) & (2 * short_tokens > word_tokens)
     if rows.owner is None:
         return lacks_words
     return np.bincount(rows.owner, lacks_words) > 0
@@ -61,14 +62,16 @@ def is_out_of_vocabulary(rows: TokenRows, tokenizer: PreTrainedTokenizerFast) ->
 
 def rows_with_token(rows: TokenRows, token: int) -> BoolArray:
     """Returns whether each row contains a token; shape (rows,)."""
-    return rows.first.have(token)[rows.first_of] | rows.second.have(token)[rows.second_of]
+    in_first = rows.first_segments.contains(token)[rows.first_index]
+    in_second = rows.second_segments.contains(token)[rows.second_index]
+    return in_first | in_second
 
 
 def unknown_token_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
-    """Returns the unknown token of a tokenizer; None if its vocabulary covers every text.
+    """Returns the id of a tokenizer's unknown token; None if its vocabulary covers every text.
 
-    If the unknown token has another purpose, too, such as the end of a text in GPT-2, the tokenizer
-    can write every byte.
+    An unknown token with another purpose, such as the end of a text in GPT-2, does not count: such
+    a tokenizer can write every byte.
     """
     names = ("bos", "eos", "cls", "sep", "pad", "mask")
     special = [getattr(tokenizer, f"{name}_token_id") for name in names]
@@ -77,40 +80,41 @@ def unknown_token_id(tokenizer: PreTrainedTokenizerFast) -> int | None:
 
 
 def embedding_count(model: PreTrainedModel) -> int:
-    """How many tokens a model has an embedding of."""
+    """Returns the number of tokens that a model has an embedding for."""
     return int(model.get_input_embeddings().weight.shape[0])
 
 
-def check_tokens(rows: TokenRows, known: int, instances: pl.Series, model: str) -> None:
+def check_tokens(rows: TokenRows, embeddings: int, instances: pl.Series, model: str) -> None:
     """Refuses rows with tokens for which a model has no embedding.
 
     Args:
         rows: the rows.
-        known: the number of the model's embeddings, see `embedding_count`.
-        instances: the numbers of the encoded instances, for the message.
+        embeddings: the number of the model's embeddings, see `embedding_count`.
+        instances: the column `instance` of the encoded instances, for the message.
         model: the model's name, for the message.
 
     Raises:
         ModelError: names the largest such token.
     """
-    largest = max(int(segments.ids.max(initial=0)) for segments in (rows.first, rows.second))
-    if largest >= known:
+    both = (rows.first_segments, rows.second_segments)
+    largest = max(int(segments.ids.max(initial=0)) for segments in both)
+    if largest >= embeddings:
         row = int(rows_with_token(rows, largest).argmax())
         place = row if rows.owner is None else int(rows.owner[row])
-        raise unknown_token_error(model, instances[place], largest, known)
+        raise unknown_token_error(model, instances[place], largest, embeddings)
 
 
-def unknown_token_error(model: str, instance: int, token: int, known: int) -> ModelError:
+def unknown_token_error(model: str, instance: int, token: int, embeddings: int) -> ModelError:
     """Returns the error of a token for which a model has no embedding."""
     return ModelError(
         f"model {model}: instance {instance} has the token {token}, but the model knows only "
-        f"{known} tokens; expected a tokenizer and weights from the same checkpoint"
+        f"{embeddings} tokens; expected a tokenizer and weights from the same checkpoint"
     )
 
 
 @lru_cache(maxsize=2)
 def vocabulary_token_types(tokenizer: PreTrainedTokenizerFast) -> IntArray:
-    """Returns `token_types` of a tokenizer's vocabulary; kept, as a large one takes a while."""
+    """Returns `token_types` of a tokenizer's vocabulary; cached, as a large one takes a while."""
     return token_types(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer)))))
 
 
@@ -118,7 +122,7 @@ def token_types(tokens: Sequence[str | None]) -> IntArray:
     """Returns which tokens of a vocabulary have letters only, and which are short parts of words.
 
     Args:
-        tokens: the vocabulary; None for a number without a token.
+        tokens: the vocabulary in the order of token ids; None for an id without a token.
 
     Returns:
         Shape (tokens, 2), 0 or 1: whether a token has letters only, and whether it is also short
@@ -129,14 +133,14 @@ def token_types(tokens: Sequence[str | None]) -> IntArray:
     continues = continues_word(vocabulary)
     if not any(continues):
         return types
-    # Tokens of bytes spell all other letters than ASCII with two or more signs for bytes.
-    has_bytes = any(token.startswith(OF_BYTES) for token in vocabulary)
-    first_other = "\x80" if has_bytes else ALPHABETS
-    for number, token in enumerate(vocabulary):
-        text = token.removeprefix(CONTINUED).lstrip(OF_BYTES + OF_SENTENCES)
-        if text.isalpha() and max(text) < first_other:
-            is_short_part = continues[number] and len(text) <= SHORT_TOKEN
-            types[number] = 1, is_short_part
+    # Byte-level tokens spell a letter outside ASCII with two or more signs, one for each byte.
+    has_bytes = any(token.startswith(BYTE_SPACE) for token in vocabulary)
+    end_of_letters = "\x80" if has_bytes else END_OF_ALPHABETS
+    for token_id, token in enumerate(vocabulary):
+        text = token.removeprefix(CONTINUED).lstrip(BYTE_SPACE + SENTENCE_SPACE)
+        if text.isalpha() and max(text) < end_of_letters:
+            is_short_part = continues[token_id] and len(text) <= SHORT_TOKEN
+            types[token_id] = 1, is_short_part
     return types
 
 
@@ -148,7 +152,7 @@ def continues_word(vocabulary: Sequence[str]) -> list[bool]:
     is_continued = [token.startswith(CONTINUED) for token in vocabulary]
     if any(is_continued):
         return is_continued
-    is_begin = [token.startswith((OF_BYTES, OF_SENTENCES)) for token in vocabulary]
+    is_begin = [token.startswith((BYTE_SPACE, SENTENCE_SPACE)) for token in vocabulary]
     if not any(is_begin):
         return is_begin
     return [not begin for begin in is_begin]
@@ -162,7 +166,7 @@ def count_short_tokens(segments: TokenizedTexts, types: IntArray) -> IntArray:
         types: see `token_types`.
 
     Returns:
-        Shape (segments, 2).
+        Shape (segments, 2): the sums of both columns of `types` over each segment's tokens.
     """
     before_first = np.zeros((1, 2), dtype=np.int64)
     sums = np.concatenate([before_first, np.cumsum(types[segments.ids], axis=0)])

@@ -1,7 +1,7 @@
-"""What was found out about a model on a processor, kept beside its answers; light, as a plan reads
-it.
+"""Findings about a model's speed on a processor, in files beside its answers.
 
-Shards and resumed runs take what was found before, so that they never differ by it.
+Later shards and resumed runs use the findings of the first one: other ones would change their last
+digits. No import here is slow, as a plan reads the files, too.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from filelock import FileLock
 from biasgrid.base.files import write_text
 
 PROCESSOR = "processor-"
-"""What the names of files begin with that hold what was found on a type of processor."""
-
-
+"""How the names of files begin that have the findings about a type of processor."""
 REPORTED_SPEEDUP = 2.0
-"""How many times as fast `precision: auto` must be for someone to be told."""
+"""How many times as fast `precision: auto` must be to be reported."""
 
 
 def find_once(file: Path | None, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Returns what was found at the first call for a file, by whatever process.
+    """Returns the findings in a file; the first process that asks for them makes the file.
 
     Args:
-        file: where it is kept; None finds it anew.
-        find: finds it; what it returns can be written as JSON.
+        file: the file; None calls `find` each time. A damaged file is made anew.
+        find: returns the findings, as values of JSON.
     """
     if file is None:
         return find()
     file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{file}.lock"):
         try:
-            found: dict[str, Any] = json.loads(file.read_text())
+            findings: dict[str, Any] = json.loads(file.read_text())
         except (OSError, ValueError):
-            found = find()
-            write_text(file, json.dumps(found, indent=2) + "\n")
-    return found
+            findings = find()
+            write_text(file, json.dumps(findings, indent=2) + "\n")
+    return findings
 
 
 def read_findings(answers: Path) -> Iterator[dict[str, Any]]:
-    """Yields what was found on each type of processor that has answered a cell.
+    """Yields the findings about each type of processor that has answered a cell.
+
+    Missing and damaged files are skipped.
 
     Args:
         answers: the folder of the cell's answers.
@@ -55,13 +55,15 @@ def read_findings(answers: Path) -> Iterator[dict[str, Any]]:
             continue
 
 
-def precision_note(found: dict[str, Any]) -> str:
-    """Words what `precision: auto` would do, of what was found: its speed, and the drift of the
-    audited rows.
+def precision_note(findings: dict[str, Any]) -> str:
+    """Describes the speed of `precision: auto`, and how far it would change answers.
+
+    Args:
+        findings: see `autotune.time_kernels`; with `drift`, see `audit.measure_drift`.
     """
-    drift = found["drift"]
+    drift = findings["drift"]
     return (
-        f"{found['auto_is_faster']} times as fast at matrix products on {found['processor']}; the "
-        f"probabilities in the audit would change by up to {drift['largest_drift']:.2g}, "
-        f"{drift['mean_drift']:.2g} on average"
+        f"{findings['auto_is_faster']} times as fast at matrix products on "
+        f"{findings['processor']}; the probabilities in the audit would change by up to "
+        f"{drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} on average"
     )

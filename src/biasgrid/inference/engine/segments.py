@@ -1,10 +1,10 @@
-"""Distinct texts and their tokens, one behind the other."""
+"""Distinct texts and their tokens, in flat arrays: one text behind the other."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TEXTS_AT_ONCE = 4096
-"""Texts that are given to the tokenizer at once: what it makes of each takes some kilobytes until
-it is copied.
-"""
-FEW = 1024
-"""So many texts are tokenized before looking for what they have in common pays."""
-SPREAD = 64
+"""Texts in one call of the tokenizer: its encoding of a text takes some kilobytes until copied."""
+FEWEST_TEXTS = 1024
+"""Up to so many texts, tokenizing them is faster than looking for the words that they share."""
+SPREAD_TEXTS = 64
+NO_TOKEN = -1
+"""In arrays of token ids: there is no token."""
 
 
 @dataclass(frozen=True)
 class TokenizedTexts:
-    """Tokenized texts, one behind the other.
+    """Segments of tokens, one behind the other; a segment is a text, perhaps with special tokens.
 
     Attributes:
         ids: shape (tokens,), int32, token ids.
-        lengths: shape (segments,), how many tokens each has.
-        text_lengths: shape (segments,), how many of them, from the first on, are of the text;
-            special tokens follow.
-        offsets: shape (tokens, 2), int32, where each token begins and ends in the text, in
-            characters; 0 for those that are of no text. Shape (tokens, 0) where nobody wants to
-            know.
-        types: shape (tokens,), int32, token types where there are any.
+        lengths: shape (segments,), the number of tokens in each segment.
+        text_lengths: shape (segments,), the number of tokens of the text itself. Special tokens
+            that follow it do not count. Where special tokens stand before a text, no caller reads
+            this.
+        offsets: shape (tokens, 2), int32, where each token begins and ends in its text, in
+            characters; 0 for special tokens. Shape (tokens, 0) if offsets are not needed.
+        types: shape (tokens,), int32, token types; None for a model without them.
     """
 
     ids: Int32Array
@@ -57,26 +57,29 @@ class TokenizedTexts:
         return begins
 
     def token_slice(self, segment: int) -> slice:
-        """Returns the places of a segment among the tokens."""
+        """Returns where the tokens of a segment are in `ids`, `offsets` and `types`."""
         begin = self.begins[segment]
         return slice(begin, begin + self.lengths[segment])
 
     def tokens(self, segment: int) -> Int32Array:
-        """Returns the ids of a segment; shape (length,)."""
+        """Returns the token ids of a segment; shape (length,)."""
         return self.ids[self.token_slice(segment)]
 
-    def have(self, token: int) -> BoolArray:
+    def contains(self, token: int) -> BoolArray:
         """Returns whether each segment contains a token; shape (segments,)."""
         places = np.flatnonzero(self.ids == token)
-        have = np.zeros(len(self.lengths), dtype=np.bool_)
-        have[np.searchsorted(self.begins + self.lengths, places, side="right")] = True
-        return have
+        contains_token = np.zeros(len(self.lengths), dtype=np.bool_)
+        contains_token[np.searchsorted(self.begins + self.lengths, places, side="right")] = True
+        return contains_token
 
     def matrix(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Puts what tokens have, such as `ids`, into a row for each segment.
+        """Returns values of tokens with one row for each segment, padded with 0.
+
+        Args:
+            values: shape (tokens, ...), such as `ids` or `offsets`.
 
         Returns:
-            Shape (segments, longest, ...), 0 behind each segment's end.
+            Shape (segments, longest, ...); the longest segment counts as at least one token.
         """
         longest = max(1, int(self.lengths.max(initial=0)))
         inside = np.arange(longest) < self.lengths[:, None]
@@ -84,53 +87,94 @@ class TokenizedTexts:
         matrix[inside] = values
         return matrix
 
-    def some(self, numbers: IntArray) -> TokenizedTexts:
-        """Returns some of the segments."""
-        if np.array_equal(numbers, np.arange(len(self.lengths))):
-            return self
-        lengths = self.lengths[numbers]
-        return self.gathered(self.begins[numbers], lengths, np.ones_like(lengths))
+    def select(self, segments: IntArray) -> TokenizedTexts:
+        """Returns segments by their places, in the order of `segments`."""
+        lengths = self.lengths[segments]
+        selected = self.gather_runs(self.begins[segments], lengths, np.ones_like(lengths))
+        return replace(selected, text_lengths=self.text_lengths[segments])
 
-    def gathered(self, begins: IntArray, lengths: IntArray, sizes: IntArray) -> TokenizedTexts:
-        """Makes segments of runs of the tokens.
+    def gather_runs(self, begins: IntArray, lengths: IntArray, sizes: IntArray) -> TokenizedTexts:
+        """Returns new segments, each put together from runs of tokens.
 
         Args:
             begins: shape (runs,), where each run begins among the tokens.
-            lengths: shape (runs,), how long it is.
-            sizes: shape (segments,), of how many runs each new segment is made; all of it is its
-                text.
+            lengths: shape (runs,), the number of tokens in each run.
+            sizes: shape (new segments,), the number of runs in each new segment.
+
+        Returns:
+            The new segments. All of their tokens count as text: the caller corrects `text_lengths`
+            if some are special.
         """
-        source = runs(begins, lengths)
+        source = expand_runs(begins, lengths)
         ends = np.concatenate([[0], np.cumsum(lengths)])[np.cumsum(sizes)]
-        made = np.diff(ends, prepend=0)
+        new_lengths = np.diff(ends, prepend=0)
         types = None if self.types is None else self.types[source]
-        return TokenizedTexts(self.ids[source], made, made, self.offsets[source], types)
+        return TokenizedTexts(
+            self.ids[source], new_lengths, new_lengths, self.offsets[source], types
+        )
 
 
-def runs(begins: IntArray, lengths: IntArray) -> IntArray:
-    """Returns the numbers of runs, which begin somewhere and count up, one behind the other."""
+def expand_runs(begins: IntArray, lengths: IntArray) -> IntArray:
+    """Returns all places in runs; for runs from 5 and 2 of lengths 2 and 1 they are 5, 6, 2.
+
+    Args:
+        begins: shape (runs,), the first place of each run.
+        lengths: shape (runs,), the number of places in each run; may be 0.
+    """
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
-    numbers = np.repeat(begins - (ends - lengths), lengths)
-    numbers += np.arange(total)
-    return numbers
+    places = np.repeat(begins - (ends - lengths), lengths)
+    places += np.arange(total)
+    return places
+
+
+def owner_begins(owner: AnyIntArray) -> IntArray:
+    """Returns the first row of each owner; shape (owners,).
+
+    Args:
+        owner: shape (rows,). It begins with 0 and ascends without gaps: the rows
+            of an owner are neighbours, and each owner has a row.
+
+    Raises:
+        ValueError: the rows have another order, or an owner has none. All later owners would get
+            the rows of others.
+    """
+    steps = np.diff(owner, prepend=-1)
+    is_in_order = len(owner) == 0 or (steps[0] == 1 and steps.min() >= 0 and steps.max() == 1)
+    if not is_in_order:
+        raise ValueError("rows are not in the order of their owners; expected one or more of each")
+    return np.flatnonzero(steps)
 
 
 def segments_from_ids(
     ids: Sequence[Sequence[int]], offsets: Sequence[Sequence[tuple[int, int]]] | None = None
 ) -> TokenizedTexts:
-    """Makes segments of lists of ids and, where they are told, of offsets."""
-    lengths = np.array([len(each) for each in ids], dtype=np.int64)
-    flat = np.fromiter(chain.from_iterable(ids), dtype=np.int32)
-    places = np.zeros((len(flat), 0), dtype=np.int32)
+    """Returns segments without token types, all of whose tokens count as text.
+
+    Args:
+        ids: the token ids of each segment.
+        offsets: where each token begins and ends in its text; None leaves the offsets out.
+    """
+    lengths = np.array(list(map(len, ids)), dtype=np.int64)
+    flat_ids = np.fromiter(chain.from_iterable(ids), dtype=np.int32)
+    flat_offsets = np.zeros((len(flat_ids), 0), dtype=np.int32)
     if offsets is not None:
-        places = np.array(list(chain.from_iterable(offsets)), dtype=np.int32).reshape(-1, 2)
-    return TokenizedTexts(flat, lengths, lengths, places)
+        flat_offsets = np.array(list(chain.from_iterable(offsets)), dtype=np.int32).reshape(-1, 2)
+    return TokenizedTexts(flat_ids, lengths, lengths, flat_offsets)
 
 
 def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
-    """Puts segments behind others."""
+    """Returns the segments of all parts, one part behind the other.
+
+    Args:
+        parts: at least one, alike in whether they have offsets and types.
+
+    Raises:
+        ValueError: only some parts have token types, or only some have offsets.
+    """
     types = [part.types for part in parts if part.types is not None]
+    if types and len(types) < len(parts):
+        raise ValueError("only some segments have token types; expected all or none")
     return TokenizedTexts(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.lengths for part in parts]),
@@ -141,182 +185,193 @@ def join_segments(parts: Sequence[TokenizedTexts]) -> TokenizedTexts:
 
 
 def distinct_rows(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
-    """Returns the distinct rows of some columns, and the number of each row among them.
+    """Returns the distinct rows of a table, and for each row its place among them.
 
     Args:
         frame: a table.
-        columns: columns of integers or categories; nulls count as a value of their own.
+        columns: the columns to compare. They must be integers or categories; a string column
+            raises an error. A null counts as a value of its own.
 
     Returns:
-        The distinct rows, categories as text, in the order of their codes; and for each row of the
-        table its number among these, shape (rows,).
+        The distinct rows of these columns, with categories as text, in the order of their codes;
+        and an array of shape (rows,), the place of each row of `frame` among the distinct ones.
     """
     codes = []
     for column in columns:
         physical = frame[column].to_physical().cast(pl.Int64)
         codes.append(physical.fill_null(-1).to_numpy())
-    first, number = numbered_rows(codes)
-    distinct = frame.select(columns)[first]
-    return distinct.with_columns(pl.col(pl.Categorical).cast(pl.String)), number
+    examples, row_codes = numbered_rows(codes)
+    distinct = frame.select(columns)[examples]
+    return distinct.with_columns(pl.col(pl.Categorical).cast(pl.String)), row_codes
 
 
 def numbered_rows(codes: Sequence[AnyIntArray]) -> tuple[IntArray, IntArray]:
-    """Numbers the distinct rows of a table of integers, in the order of its columns.
+    """Numbers the distinct rows of a table of integers from 0, in ascending order of the columns.
 
     Args:
-        codes: its columns, each of shape (rows,).
+        codes: the columns, each of shape (rows,); at least one.
 
     Returns:
-        The first row of each number, and the number of each row.
+        For each distinct row its first place in the table, shape (distinct rows,); and for each
+        row its number, shape (rows,).
     """
-    number, count = dense(codes[0])
+    row_codes, code_count = dense_codes(codes[0])
     for column in codes[1:]:
-        other, size = dense(column)
-        number, count = dense(number * size + other)
-    first = np.empty(count, dtype=np.int64)
-    # Of several that are written to one place the last one stays.
-    first[number[::-1]] = np.arange(len(number))[::-1]
-    return first, number
+        column_codes, size = dense_codes(column)
+        row_codes, code_count = dense_codes(row_codes * size + column_codes)
+    examples = np.empty(code_count, dtype=np.int64)
+    # Numpy keeps the last value that is written to a place: in reverse order, the first row.
+    examples[row_codes[::-1]] = np.arange(len(row_codes))[::-1]
+    return examples, row_codes
 
 
-def dense(values: AnyIntArray) -> tuple[IntArray, int]:
-    """Numbers integers from 0 on, in their order, without gaps; returns the numbers, and how many
-    there are.
+def dense_codes(values: AnyIntArray) -> tuple[IntArray, int]:
+    """Numbers distinct integers from 0, in ascending order and without gaps.
+
+    Returns:
+        The code of each value, shape (values,), and how many codes there are.
     """
     if not len(values):
         return values.astype(np.int64), 0
     low = int(values.min())
     span = int(values.max()) - low + 1
     if span > max(2**16, 8 * len(values)):
-        distinct, numbers = np.unique(values, return_inverse=True)
-        return numbers, len(distinct)
+        distinct, codes = np.unique(values, return_inverse=True)
+        return codes, len(distinct)
+    # A table of all integers in the range is faster than sorting, as long as it is small.
     place = values - low
-    is_there = np.zeros(span, dtype=np.bool_)
-    is_there[place] = True
-    number_of = np.cumsum(is_there) - 1
-    return number_of[place], int(number_of[-1]) + 1
+    is_present = np.zeros(span, dtype=np.bool_)
+    is_present[place] = True
+    code_at = np.cumsum(is_present) - 1
+    return code_at[place], int(code_at[-1]) + 1
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str] | pl.Series, placed: bool = False
+    tokenizer: PreTrainedTokenizerFast,
+    texts: Sequence[str] | pl.Series,
+    *,
+    with_offsets: bool = False,
 ) -> TokenizedTexts:
     """Tokenizes distinct texts without special tokens.
 
-    Many texts are made of few words: each of these is tokenized once, with the space before it.
-    Texts that together have all pairs of neighbouring words are tokenized as a whole too; where
-    these differ, or are many, all are.
+    Thousands of texts are often made of few words. Then each word is tokenized once, with the space
+    before it. This is checked on whole texts that together contain all pairs of neighbouring words.
+    If their tokens differ, or if there are too many words to be faster, each text is tokenized as a
+    whole.
 
     Args:
         tokenizer: the tokenizer.
         texts: the texts.
-        placed: whether to tell the tokens' `offsets`.
+        with_offsets: whether the tokens' `offsets` are needed.
     """
     texts = pl.Series(texts, dtype=pl.String)
-    if len(texts) <= FEW:
-        return tokenize_whole(tokenizer, texts.to_list(), placed)
-    words = TextWords.of(texts)
+    if len(texts) <= FEWEST_TEXTS:
+        return tokenize_whole(tokenizer, texts.to_list(), with_offsets=with_offsets)
+    words = TextWords.split(texts)
     sample = words.sample
     if len(words.texts) + len(sample) > len(texts) // 2:
-        return tokenize_whole(tokenizer, texts.to_list(), placed)
-    made = words.segments(tokenize_whole(tokenizer, words.texts, placed))
-    whole = tokenize_whole(tokenizer, texts[sample].to_list(), placed)
-    if same(made, sample, whole):
-        return made
+        return tokenize_whole(tokenizer, texts.to_list(), with_offsets=with_offsets)
+    word_tokens = tokenize_whole(tokenizer, words.texts, with_offsets=with_offsets)
+    assembled = words.segments(word_tokens)
+    whole = tokenize_whole(tokenizer, texts[sample].to_list(), with_offsets=with_offsets)
+    if equal_segments(assembled.select(sample), whole):
+        return assembled
     logger.warning(
         "the tokens of a text are not those of its words (%r), so each text is tokenized, which "
         "is slower",
         texts[0],
     )
-    return tokenize_whole(tokenizer, texts.to_list(), placed)
+    return tokenize_whole(tokenizer, texts.to_list(), with_offsets=with_offsets)
 
 
-def same(segments: TokenizedTexts, some: IntArray, others: TokenizedTexts) -> bool:
-    """Whether some segments are the others, token by token, with their places in the text."""
-    picked = segments.some(some)
-    is_same = np.array_equal(picked.lengths, others.lengths) and np.array_equal(
-        picked.ids, others.ids
+def equal_segments(left: TokenizedTexts, right: TokenizedTexts) -> bool:
+    """Whether two sets of segments have the same token ids and offsets."""
+    return (
+        np.array_equal(left.lengths, right.lengths)
+        and np.array_equal(left.ids, right.ids)
+        and np.array_equal(left.offsets, right.offsets)
     )
-    return is_same and np.array_equal(picked.offsets, others.offsets)
 
 
 def tokenize_whole(
-    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], placed: bool = False
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str], *, with_offsets: bool = False
 ) -> TokenizedTexts:
-    """Tokenizes texts without special tokens, each by itself; see `tokenize`."""
+    """Tokenizes each text as a whole, without special tokens; see `tokenize`."""
     blocks = []
     for start in range(0, max(1, len(texts)), TEXTS_AT_ONCE):
         encodings = tokenizer.backend_tokenizer.encode_batch(
             list(texts[start : start + TEXTS_AT_ONCE]), add_special_tokens=False
         )
-        offsets = [encoding.offsets for encoding in encodings] if placed else None
+        offsets = [encoding.offsets for encoding in encodings] if with_offsets else None
         blocks.append(segments_from_ids([encoding.ids for encoding in encodings], offsets))
     return join_segments(blocks)
 
 
 @dataclass(frozen=True)
 class TextWords:
-    """Texts as words, one behind the other; behind the first one of a text each has the space
-    before it.
+    """The words of texts, one text behind the other.
+
+    A word has the space before it, unless it is the first one of its text: tokens differ by that.
 
     Attributes:
-        texts: the distinct words.
-        numbers: shape (words,), which each word is.
-        sizes: shape (texts,), how many each text has.
+        texts: the distinct words, with their spaces.
+        word_index: shape (words,), the place of each word in `texts`.
+        sizes: shape (texts,), the number of words in each text; at least 1.
     """
 
     texts: list[str]
-    numbers: IntArray
+    word_index: IntArray
     sizes: IntArray
 
     @classmethod
-    def of(cls, texts: pl.Series) -> TextWords:
-        """Splits texts at each space."""
+    def split(cls, texts: pl.Series) -> TextWords:
+        """Splits texts at each space; of two spaces in a row, one is an empty word."""
         parts = texts.str.split(" ")
         sizes = parts.list.len().to_numpy().astype(np.int64)
         is_first = np.zeros(int(sizes.sum()), dtype=np.bool_)
         is_first[np.cumsum(sizes) - sizes] = True
         words = parts.explode().cast(pl.Categorical)
-        first, numbers = numbered_rows(
-            [2 * words.to_physical().cast(pl.Int64).to_numpy() + is_first]
-        )
-        spaces = np.where(is_first[first], "", " ").tolist()
-        return cls(
-            [space + word for space, word in zip(spaces, words[first], strict=True)], numbers, sizes
-        )
+        word_codes = words.to_physical().cast(pl.Int64).to_numpy()
+        examples, word_index = numbered_rows([2 * word_codes + is_first])
+        spaces = np.where(is_first[examples], "", " ").tolist()
+        distinct = [space + word for space, word in zip(spaces, words[examples], strict=True)]
+        return cls(distinct, word_index, sizes)
 
     @cached_property
-    def text_of(self) -> IntArray:
+    def text_index(self) -> IntArray:
         """The text of each word; shape (words,)."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
     def sample(self) -> IntArray:
-        """Texts with all pairs of neighbouring words, and some at even distances."""
-        before = np.concatenate([[-1], self.numbers[:-1]])
-        before[np.cumsum(self.sizes) - self.sizes] = -1
-        pair, count = dense(before * len(self.texts) + self.numbers)
-        # Texts beside each other have the same pairs but one; of texts in no order few have them
-        # all.
+        """Texts that contain all pairs of neighbouring words, and some more; sorted places."""
+        no_word = -1
+        previous = np.concatenate([[no_word], self.word_index[:-1]])
+        previous[np.cumsum(self.sizes) - self.sizes] = no_word
+        pair, pair_count = dense_codes(previous * len(self.texts) + self.word_index)
+        # Neighbouring texts share all pairs but one, so nearly every text would be the first one
+        # with some pair. In random order, few texts contain all pairs.
         order = np.random.default_rng(0).permutation(len(self.sizes))
-        turn = np.empty_like(order)
-        turn[order] = np.arange(len(order))
-        first = np.full(count, len(order))
-        np.minimum.at(first, pair, turn[self.text_of])
-        return np.union1d(order[first], order[:SPREAD])
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        first_rank = np.full(pair_count, len(order))
+        np.minimum.at(first_rank, pair, rank[self.text_index])
+        return np.union1d(order[first_rank], order[:SPREAD_TEXTS])
 
     def segments(self, words: TokenizedTexts) -> TokenizedTexts:
-        """Returns the texts' tokens.
+        """Returns the tokens of the texts, with offsets in the text if the words have offsets.
 
         Args:
-            words: those of the distinct words.
+            words: the tokens of the distinct words, in the order of `texts`.
         """
-        lengths = words.lengths[self.numbers]
-        made = words.gathered(words.begins[self.numbers], lengths, self.sizes)
-        if not made.offsets.shape[1]:
-            return made
-        characters = np.array([len(word) for word in self.texts], dtype=np.int64)[self.numbers]
+        lengths = words.lengths[self.word_index]
+        joined = words.gather_runs(words.begins[self.word_index], lengths, self.sizes)
+        if not joined.offsets.shape[1]:
+            return joined
+        sizes = np.array([len(word) for word in self.texts], dtype=np.int64)
+        characters = sizes[self.word_index]
         # Where each word begins in its text.
         begins = np.cumsum(characters) - characters
         begins -= np.repeat(begins[np.cumsum(self.sizes) - self.sizes], self.sizes)
         shift = np.repeat(begins, lengths).astype(np.int32)
-        return TokenizedTexts(made.ids, made.lengths, made.lengths, made.offsets + shift[:, None])
+        return replace(joined, offsets=joined.offsets + shift[:, None])

@@ -1,4 +1,4 @@
-"""How a shard is predicted."""
+"""Settings with which a shard is answered."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class InferenceSettings:
-    """How a shard is predicted.
+    """Settings with which a shard is answered.
 
     Attributes:
         model: the model's name in the config.
-        task: what the model is used for.
+        task: the model's task, a key of the registry.
         precision: `float32`, `tf32`, `float16`, `bfloat16` or `auto`.
-        token_budget: how many tokens a batch may have, or `auto`, decided by the device; changes
-            speed, not numbers.
+        token_budget: the largest number of tokens in a batch; `auto` chooses it by the device. It
+            changes speed; answers change by rounding at most.
         device: `auto`, `cpu` or `cuda`.
-        seconds_without_progress: after which the process is ended.
-        answer: the kind of the answers, a module of `tables.answers`.
-        threads: how many a CPU computes with.
-        choices: what decides the answers beside model and precision, see `Choices` of the task's
-            back end.
-        section: the model's section of the config as it stands there, for what changes no answers.
-        able: what the model's back end has found out that the model can do, see
-            `registry.RegistryEntry`.
-        cell: the folder in which a back end may keep what holds for the cell, whatever decides its
-            answers by now.
-        kept: the folder in which a back end may keep what holds for all shards of the cell, None
-            for nowhere.
-        shard_cache: the folder in which it may keep what holds for this shard until it is done.
-        log: the log of the job, None where there is none.
-        loaded: parts of the model that stay loaded from one shard to the next, which are all of
-            one model; see `loading`.
+        seconds_without_progress: after so many seconds without an answer, the process is ended.
+        answer: the answer kind, a module of `tables.answers`.
+        threads: the number of threads that a CPU computes with.
+        choices: the settings that decide the answers besides model and precision; the keys of
+            `Choices` of the back end.
+        section: the model's section of the config. A back end may read from it only settings that
+            change no answers.
+        capabilities: facts about the model that its back end has found out, see
+            `models.registry.RegistryEntry`.
+        cell: a folder for facts about the cell that hold whatever decides its answers; None for
+            none.
+        cell_cache: a folder for facts that hold for all shards with the same identity; None for
+            none.
+        shard_cache: a folder for facts that hold for this shard, until it is done; None for none.
+        log: the log of the job; None without one.
+        loaded_parts: parts of the model that stay loaded for the next shard; see `loading`. All
+            settings that share this dictionary must be for one model.
     """
 
     model: str
@@ -49,7 +50,7 @@ class InferenceSettings:
     section: Mapping[str, Any] = field(default_factory=dict)
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     cell: Path | None = None
-    kept: Path | None = None
+    cell_cache: Path | None = None
     shard_cache: Path | None = None
     log: Path | None = None
-    loaded: dict[str, Any] = field(default_factory=dict, compare=False)
+    loaded_parts: dict[str, Any] = field(default_factory=dict, compare=False)

@@ -1,4 +1,4 @@
-"""A thread that gives a device its work while the program goes on."""
+"""A thread that works while the program does something else."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from types import TracebackType
 from typing import TypeVar
 
 Result = TypeVar("Result")
-Given = TypeVar("Given")
+Step = TypeVar("Step")
 
 
 class StoppedError(Exception):
-    """The program ends, and nobody waits for this work any more."""
+    """Ends work in a `Worker` at its next step, because the program ends."""
 
 
 class Worker:
-    """Does one thing after the other beside the program; use it as a context manager."""
+    """Does work in a thread of its own, one piece after the other; a context manager."""
 
     def __init__(self) -> None:
-        """Starts nothing yet."""
+        """Starts the thread at the first `submit`."""
         self.stopped = threading.Event()
         self.pool = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Worker:
-        """Takes work from now on."""
+        """Returns itself."""
         return self
 
     def __exit__(
@@ -34,22 +34,26 @@ class Worker:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        """Ends the work at its next step, and waits for that: a job that is killed has no time for
-        more.
+        """Ends the work at its next `stoppable` step and waits for that; drops waiting work.
+
+        A job that is told to end has no time to finish its work.
         """
         self.stopped.set()
         self.pool.shutdown(cancel_futures=True)
 
     def submit(self, work: Callable[[], Result]) -> Future[Result]:
-        """Does some work when its turn comes."""
+        """Queues work; the Future has its result or error."""
         return self.pool.submit(work)
 
-    def checked(self, told: Callable[[Given], None]) -> Callable[[Given], None]:
-        """Returns what work calls at each of its steps, so that it ends when the program does."""
+    def stoppable(self, report: Callable[[Step], None]) -> Callable[[Step], None]:
+        """Returns a function for work to call at each of its steps: `report`, or a StoppedError.
 
-        def step(given: Given) -> None:
+        The error is raised once the worker was left, so that the work ends.
+        """
+
+        def report_or_stop(step: Step) -> None:
             if self.stopped.is_set():
                 raise StoppedError
-            told(given)
+            report(step)
 
-        return step
+        return report_or_stop

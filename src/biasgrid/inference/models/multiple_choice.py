@@ -57,27 +57,27 @@ class MultipleChoice(LocalBackEnd):
         self.model = model
         self.tokenizer = tokenizer
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> OptionRows:
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> OptionRows:
         """Tokenizes each option of instances, as pairs of the context and of question and
         option.
         """
-        options = columns_with_prefix(asked, "candidate")
-        instances = asked.select("text_pair", "text", *options)
+        options = columns_with_prefix(instances, "candidate")
+        questions = instances.select("text_pair", "text", *options)
         texts = []
-        for context, question, *own_options in instances.iter_rows():
+        for context, question, *own_options in questions.iter_rows():
             texts += [(str(context), f"{question} {option}") for option in own_options]
-        owner = np.repeat(np.arange(len(asked), dtype=np.int32), len(options))
+        owner = np.repeat(np.arange(len(instances), dtype=np.int32), len(options))
         rows = replace(whole_rows(self.tokenizer, texts), owner=owner)
-        return OptionRows(rows, DeviceRows.of(rows, self.model), len(options))
+        return OptionRows(rows, DeviceRows.from_rows(rows, self.model), len(options))
 
     @torch.inference_mode()
     def run(
-        self, encoded: OptionRows, batch: Batch, plain: bool = False
+        self, encoding: OptionRows, batch: Batch, *, plain: bool = False
     ) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
-            encoded: the encoded instances.
+            encoding: the encoded instances.
             batch: which rows.
             plain: not used: there are no shortcuts.
 
@@ -85,16 +85,18 @@ class MultipleChoice(LocalBackEnd):
             `logits`, float32, shape (rows,): each row is a question with one option, as options
             differ in length.
         """
-        inputs = {name: values[:, None] for name, values in encoded.on_device.inputs(batch).items()}
+        inputs = {
+            name: values[:, None] for name, values in encoding.on_device.inputs(batch).items()
+        }
         return {"logits": self.model(**inputs).logits.float()[:, 0]}
 
     def table(
-        self, encoded: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an
         instance's logits.
         """
-        logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoded.options)
+        logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoding.options)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)
         all_known = np.ones_like(shares, dtype=np.bool_)

@@ -325,7 +325,7 @@ class ShardRows:
         instances = with_keys(read_requests(self.instances, self.back_end.READS, rows))
         asked = AskedRows(self.facts["instances_sha256"], rows.start, rows.stop)
         store = AnswerStore(self.folder, answer_schema(self.settings.answer), instances, asked)
-        settings = replace(self.settings, kept=store.folder, shard_cache=store.parts)
+        settings = replace(self.settings, cell_cache=store.folder, shard_cache=store.parts)
         answers = store.find()
         found = len(answers.finished)
         if there := found + len(answers.parts):

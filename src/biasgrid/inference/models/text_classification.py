@@ -18,7 +18,7 @@ from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
 from biasgrid.inference.engine.encoding import (
     TokenLayout,
     TokenRows,
-    check,
+    check_assembled,
     pair_layout,
     single_layout,
     whole_rows,
@@ -73,18 +73,18 @@ class TextClassification(LocalBackEnd):
         self.tokenizer = tokenizer
         self.order = class_order(model.config, choices.labels)
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> TextRows:
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> TextRows:
         """Tokenizes instances, each as a text or a pair of texts.
 
         Raises:
             NotAssembledError: see `LocalBackEnd.encode`.
         """
         if whole:
-            rows = whole_rows(self.tokenizer, texts_to_classify(asked))
+            rows = whole_rows(self.tokenizer, texts_to_classify(instances))
         else:
-            rows = self._assembled(asked)
+            rows = self._assembled(instances)
         order = to_device(np.array(self.order), self.model.device)
-        return TextRows(rows, DeviceRows.of(rows, self.model), order)
+        return TextRows(rows, DeviceRows.from_rows(rows, self.model), order)
 
     def _assembled(self, asked: pl.DataFrame) -> TokenRows:
         # Behind a single text there is an empty one, and other tokens stand around both.
@@ -92,7 +92,7 @@ class TextClassification(LocalBackEnd):
         one = self._laid_out(asked.filter(alone), single_layout(self.tokenizer))
         two = self._laid_out(asked.filter(~alone), pair_layout(self.tokenizer))
         rows = merge_rows(one, two, alone.to_numpy())
-        check(rows, self.tokenizer, lambda sample: texts_to_classify(asked[sample]))
+        check_assembled(rows, self.tokenizer, lambda sample: texts_to_classify(asked[sample]))
         return rows
 
     def _laid_out(self, asked: pl.DataFrame, layout: TokenLayout) -> TokenRows:
@@ -100,25 +100,27 @@ class TextClassification(LocalBackEnd):
         pairs, pair_of = distinct_rows(asked, ["text_pair"])
         first = tokenize(self.tokenizer, texts["text"])
         second = tokenize(self.tokenizer, pairs["text_pair"].fill_null(""))
-        return layout.rows(first, second, text_of.astype(np.int32), pair_of.astype(np.int32))
+        return layout.rows(first, second, first_index=text_of, second_index=pair_of)
 
     @torch.inference_mode()
-    def run(self, encoded: TextRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoding: TextRows, batch: Batch, *, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
-            encoded: the encoded instances.
+            encoding: the encoded instances.
             batch: which rows.
             plain: not used: there are no shortcuts.
 
         Returns:
             `probabilities`, float32, shape (rows, classes), classes in the dataset's order.
         """
-        logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
-        return {"probabilities": logits.softmax(dim=1).index_select(1, encoded.order)}
+        logits = self.model(**encoding.on_device.inputs(batch)).logits.float()
+        return {"probabilities": logits.softmax(dim=1).index_select(1, encoding.order)}
 
     def table(
-        self, _encoded: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, _encoding: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`choice`) from what `run` returned."""
         probabilities = pl.Series("probabilities", columns["probabilities"])
@@ -133,18 +135,18 @@ def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) 
         other: the second set, likewise. Both have token types, or neither.
         is_one: shape (rows,), whether each merged row is of the first set.
     """
-    first_of = np.empty(len(is_one), dtype=np.int32)
-    second_of = np.empty(len(is_one), dtype=np.int32)
-    first_of[is_one] = one.first_of
-    second_of[is_one] = one.second_of
+    first_index = np.empty(len(is_one), dtype=np.int32)
+    second_index = np.empty(len(is_one), dtype=np.int32)
+    first_index[is_one] = one.first_index
+    second_index[is_one] = one.second_index
     # The segments of the second set follow those of the first one.
-    first_of[~is_one] = other.first_of + len(one.first.lengths)
-    second_of[~is_one] = other.second_of + len(one.second.lengths)
+    first_index[~is_one] = other.first_index + len(one.first_segments.lengths)
+    second_index[~is_one] = other.second_index + len(one.second_segments.lengths)
     return TokenRows(
-        join_segments([one.first, other.first]),
-        join_segments([one.second, other.second]),
-        first_of,
-        second_of,
+        join_segments([one.first_segments, other.first_segments]),
+        join_segments([one.second_segments, other.second_segments]),
+        first_index,
+        second_index,
     )
 
 

@@ -41,7 +41,9 @@ def prompts_of(count: int) -> list[str]:
 def opened(checkpoint: Path, **keys: Any) -> Writer:
     model = AutoModelForCausalLM.from_pretrained(checkpoint).eval()
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    return Writer.of(model, tokenizer, Generation(**({"max_tokens": 10} | keys)).model_dump())
+    return Writer.from_checkpoint(
+        model, tokenizer, Generation(**({"max_tokens": 10} | keys)).model_dump()
+    )
 
 
 def tokens_of(writer: Writer, prompts: Sequence[str]) -> list[list[int]]:
@@ -105,7 +107,7 @@ def test_texts_are_those_of_every_token_alone(
     prompts = tokens_of(ours, [f"A cook lies. {prompt}" for prompt in prompts_of(12)])
     for prefix_of in (
         whole,
-        *([] if architecture == "jamba" else [partial(Prefix.of_all, ours.model)]),
+        *([] if architecture == "jamba" else [partial(Prefix.from_prompts, ours.model)]),
     ):
         fitted, prefix = ours.fitted(prompts[:4], prefix_of, exact=True), prefix_of(prompts)
         expected = written(alone(fitted), prompts, 1, Prefix())

@@ -132,7 +132,7 @@ def thinker(tmp_path_factory: pytest.TempPathFactory) -> Writer:
     from transformers import AutoConfig
 
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(**config))
-    return Writer.of(model, tokenizer, Generation().model_dump())
+    return Writer.from_checkpoint(model, tokenizer, Generation().model_dump())
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_thoughts_between_any_marks_are_no_part_of_an_answer(
     if special:
         tokenizer.add_special_tokens({"additional_special_tokens": [begin, end]})
     thinking = {"begin": begin, "end": end} if (begin, end) not in KNOWN else False
-    writer = replace(thinker, tokenizer=tokenizer, thoughts=Thoughts.of(thinking))
+    writer = replace(thinker, tokenizer=tokenizer, thoughts=Thoughts.from_setting(thinking))
     for prompt, text, answer in (
         ("Who?", f"{begin} The old man? {end} Ann.</s>", ("Ann.", "ok")),
         ("Who?", f"{begin} A {end} B {begin} C {end} Ann.</s>", ("Ann.", "ok")),
@@ -188,7 +188,7 @@ def test_thoughts_between_any_marks_are_no_part_of_an_answer(
 @pytest.mark.parametrize(("begin", "end"), MARKS, ids=[begin for begin, _ in MARKS])
 def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end: str) -> None:
     tokenizer = make_tokenizer(CHAT_TEMPLATE.replace("<|assistant|>", f"<|assistant|>{begin}"))
-    thoughts = Thoughts.of({"begin": begin, "end": end})
+    thoughts = Thoughts.from_setting({"begin": begin, "end": end})
     asked = Prompter(tokenizer, thinking=False, thoughts=thoughts).prompt(None, "Who?")
     assert asked.endswith(f"{begin}\n\n{end}\n\n")
     assert (

@@ -37,7 +37,7 @@ from biasgrid.inference.models.masked.rows import (
     CandidateWords,
     mask_rows,
     merge_inputs,
-    token_products,
+    multiply_tokens,
     with_inserts,
 )
 from biasgrid.tables.files import read_provenance
@@ -262,7 +262,7 @@ class Instances(NamedTuple):
         products = [
             prod(
                 pretended([*before, *shown, *behind, SUFFIX], len(before) + read, way.ids[read])
-                for read, shown in enumerate(shown_pieces(way.ids, way.words, scoring, MASK))
+                for read, shown in enumerate(shown_pieces(way.ids, way.word_numbers, scoring, MASK))
             )
             for way in self.words[self.rows[row][2 + word]]
         ]
@@ -293,7 +293,9 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     statements = [[*before, MASK, *behind] for before, behind in asked.statements]
     first, second = segments_from_ids(asked.contexts), segments_from_ids(statements)
     context_of, statement_of, *words_of = np.array(asked.rows, dtype=np.int32).T
-    rows = TokenLayout([PREFIX], [], [SUFFIX], None).rows(first, second, context_of, statement_of)
+    rows = TokenLayout([PREFIX], [], [SUFFIX], None).rows(
+        first, second, first_index=context_of, second_index=statement_of
+    )
     masks = np.array([len(before) for before, _ in asked.statements])
     words = [
         candidate_inserts(ways, scoring, MASK) or [(Insert((MASK,), 0), [])] for ways in asked.words
@@ -302,19 +304,19 @@ def test_rows_hold_each_input_of_an_instance_once_and_give_the_scores_of_its_wor
     inputs = merge_inputs([CandidateWords(words, of) for of in words_of])
     encoded = mask_rows(rows, masks, inputs, every)
 
-    part = BatchPart.of(encoded.rows, every)
+    part = BatchPart.from_instances(encoded.rows, every)
     owner, some = part.owner, part.rows
-    places = (encoded.rows.second_start(some) + encoded.place[encoded.rows.second_of]).tolist()
+    places = (encoded.rows.second_start(some) + encoded.place[encoded.rows.second_index]).tolist()
     ids = [encoded.rows.assemble(row)[0].tolist() for row in range(len(owner))]
     assert len(
         {(*each, place, row) for each, place, row in zip(ids, places, owner.tolist(), strict=True)}
     ) == len(owner)
-    tokens = inputs.tokens[encoded.input_of]
+    tokens = inputs.tokens[encoded.input_index]
     factors = [
         [[pretended(each, place, token) for token in ways] for ways in read]
         for each, place, read in zip(ids, places, tokens.tolist(), strict=True)
     ]
-    scores = token_products(np.array(factors, dtype=np.float32), tokens, owner)[0]
+    scores = multiply_tokens(np.array(factors, dtype=np.float32), tokens, owner).probabilities
     assert scores.tolist() == [
         [asked.score(row, column, scoring) for column in (0, 1)] for row in range(len(asked.rows))
     ]

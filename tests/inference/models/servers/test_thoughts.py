@@ -17,7 +17,7 @@ def answer(text: str, finish: str = "stop") -> Answer:
 
 @pytest.mark.parametrize(("begin", "end"), MARKS, ids=[begin for begin, _ in MARKS])
 def test_thoughts_are_never_the_answer(begin: str, end: str) -> None:
-    thoughts = Thoughts.of({"begin": begin, "end": end})
+    thoughts = Thoughts.from_setting({"begin": begin, "end": end})
     for text, finish, expected in (
         (f"{begin}Yes? {end}\n\nNo", "stop", ("No", "ok")),
         (f"Yes? {end}\n\nNo", "stop", ("No", "ok")),

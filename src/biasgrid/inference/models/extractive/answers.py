@@ -62,22 +62,22 @@ def largest_ahead(values: torch.Tensor, count: int) -> torch.Tensor:
 
 
 def span_texts(
-    encoded: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray
+    encoding: TokenRows, rows: IntArray, contexts: list[str], spans: IntArray
 ) -> pl.Series:
     """Returns the texts of spans as the context has them.
 
     Args:
-        encoded: all rows; the second segment is the context.
+        encoding: all rows; the second segment is the context.
         rows: shape (rows,), which of them.
         contexts: the text of each second segment.
         spans: shape (rows, 2), the first and the last token of each row's span, counted in the row.
     """
-    context_of = encoded.second_of[rows]
-    first, last = (spans - encoded.second_start(rows)[:, None]).T
+    context_of = encoding.second_index[rows]
+    first, last = (spans - encoding.second_start(rows)[:, None]).T
     example, number = numbered_rows([context_of, first, last])
-    begins = encoded.second.begins[context_of[example]]
-    begin = encoded.second.offsets[begins + first[example], 0]
-    end = encoded.second.offsets[begins + last[example], 1]
+    begins = encoding.second_segments.begins[context_of[example]]
+    begin = encoding.second_segments.offsets[begins + first[example], 0]
+    end = encoding.second_segments.offsets[begins + last[example], 1]
     numbers = context_of[example].tolist()
     texts = []
     for context, start, stop in zip(numbers, begin.tolist(), end.tolist(), strict=True):

@@ -22,7 +22,7 @@ from biasgrid.inference.engine.device_rows import Batch, DeviceRows, to_device
 from biasgrid.inference.engine.encoding import (
     TokenLayout,
     TokenRows,
-    check,
+    check_assembled,
     pair_layout,
     whole_rows,
 )
@@ -105,31 +105,35 @@ class QuestionAnswering(LocalBackEnd):
             else None
         )
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> SpanRows:
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> SpanRows:
         """Tokenizes instances as pairs of question (the text) and context (the second text).
 
         Raises:
             ModelError: an instance has no context.
             NotAssembledError: see `LocalBackEnd.encode`.
         """
-        positions = columns_with_prefix(asked, "position")
-        candidates = columns_with_prefix(asked, "candidate")[: len(positions)]
-        contexts, context_of = distinct_rows(asked, ["text_pair", *candidates, *positions])
+        positions = columns_with_prefix(instances, "position")
+        candidates = columns_with_prefix(instances, "candidate")[: len(positions)]
+        contexts, context_of = distinct_rows(instances, ["text_pair", *candidates, *positions])
         if whole and self.scoring == "exact":
-            rows = whole_rows(self.tokenizer, questions_and_contexts(asked, np.arange(len(asked))))
+            rows = whole_rows(
+                self.tokenizer, questions_and_contexts(instances, np.arange(len(instances)))
+            )
             contexts = contexts[context_of]
         else:
-            rows = self._assembled(asked, contexts["text_pair"].fill_null("").to_list(), context_of)
-        self._check_contexts(rows, asked)
+            rows = self._assembled(
+                instances, contexts["text_pair"].fill_null("").to_list(), context_of
+            )
+        self._check_contexts(rows, instances)
         has_candidate = np.array([contexts[name].is_not_null() for name in positions])
         begin_columns = contexts.select(pl.col(positions).cast(pl.Int64)).fill_null(0)
         size_columns = contexts.select(pl.col(candidates).str.len_chars().cast(pl.Int64))
         # Without candidates, a table without columns has no rows either.
         begins = begin_columns.to_numpy().reshape(len(contexts), -1)
         sizes = size_columns.fill_null(0).to_numpy().reshape(begins.shape)
-        windows = candidate_windows(rows.second, begins, sizes)
+        windows = candidate_windows(rows.second_segments, begins, sizes)
         if self.words is not None:
-            windows = widen(windows, rows.second, self.words)
+            windows = widen(windows, rows.second_segments, self.words)
         starts = places_within(windows.start_from, windows.first)
         ends = places_within(windows.last, windows.end_to)
         device = self.model.device
@@ -137,28 +141,31 @@ class QuestionAnswering(LocalBackEnd):
             rows,
             contexts["text_pair"].fill_null("").to_list(),
             has_candidate.reshape(len(positions), len(contexts)).T,
-            DeviceRows.of(rows, self.model),
-            to_device(rows.second.text_lengths, device),
+            DeviceRows.from_rows(rows, self.model),
+            to_device(rows.second_segments.text_lengths, device),
             to_device(starts, device),
             to_device(ends, device),
         )
 
     def _assembled(
-        self, asked: pl.DataFrame, contexts: list[str], context_of: IntArray
+        self, instances: pl.DataFrame, contexts: list[str], context_of: IntArray
     ) -> TokenRows:
-        questions, question_of = distinct_rows(asked, ["text"])
-        of = question_of.astype(np.int32), context_of.astype(np.int32)
+        questions, question_of = distinct_rows(instances, ["text"])
         first = tokenize(self.tokenizer, questions["text"])
-        second = tokenize(self.tokenizer, contexts, placed=True)
-        rows = self._layout().rows(first, second, *of)
+        second = tokenize(self.tokenizer, contexts, with_offsets=True)
+        rows = self._layout().rows(first, second, first_index=question_of, second_index=context_of)
         if self.scoring == "exact":
-            check(rows, self.tokenizer, lambda sample: questions_and_contexts(asked, sample))
+            check_assembled(
+                rows, self.tokenizer, lambda sample: questions_and_contexts(instances, sample)
+            )
         return rows
 
-    def _check_contexts(self, rows: TokenRows, asked: pl.DataFrame) -> None:
-        is_empty = rows.second.text_lengths == 0
+    def _check_contexts(self, rows: TokenRows, instances: pl.DataFrame) -> None:
+        is_empty = rows.second_segments.text_lengths == 0
         if is_empty.any():
-            instance = asked.row(int(np.flatnonzero(is_empty[rows.second_of])[0]), named=True)
+            instance = instances.row(
+                int(np.flatnonzero(is_empty[rows.second_index])[0]), named=True
+            )
             raise ModelError(
                 f"instance {instance['instance']}, {instance['text']!r}, has no context; expected "
                 "a question and, as the second input, the text that answers it"
@@ -175,11 +182,13 @@ class QuestionAnswering(LocalBackEnd):
         return TokenLayout([begin], [end], [end], None)
 
     @torch.inference_mode()
-    def run(self, encoded: SpanRows, batch: Batch, plain: bool = False) -> dict[str, torch.Tensor]:
+    def run(
+        self, encoding: SpanRows, batch: Batch, *, plain: bool = False
+    ) -> dict[str, torch.Tensor]:
         """Predicts rows of one length.
 
         Args:
-            encoded: the encoded instances.
+            encoding: the encoded instances.
             batch: which rows.
             plain: not used: every position is read anyway.
 
@@ -189,16 +198,16 @@ class QuestionAnswering(LocalBackEnd):
             span, counted in the row; `is_none` (int32), 1 if no answer is more probable than it;
             and the `probability` (float32) of the more probable one; shape (rows,).
         """
-        rows = encoded.on_device
+        rows = encoding.on_device
         output = self.model(**rows.inputs(batch))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
-        context_of = rows.second_of[batch.rows]
+        context_of = rows.second_index[batch.rows]
         shift = rows.second_start(batch)[:, None]
         is_context = None
         if self.scoring == "exact":
             place = torch.arange(batch.length, device=start.device)
-            context_end = shift + encoded.context_lengths[context_of][:, None]
+            context_end = shift + encoding.context_lengths[context_of][:, None]
             is_context = (place >= shift) & (place < context_end)
         first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], is_context)
         both = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
@@ -207,8 +216,8 @@ class QuestionAnswering(LocalBackEnd):
         if self.no_answer:
             # Models that may find no answer point to the first special token.
             probability_of_none = start[:, 0] * end[:, 0]
-        starts = encoded.starts[context_of] + shift[:, None]
-        ends = encoded.ends[context_of] + shift[:, None]
+        starts = encoding.starts[context_of] + shift[:, None]
+        ends = encoding.ends[context_of] + shift[:, None]
         return {
             "starts": largest_at(start, starts),
             "ends": largest_at(end, ends),
@@ -219,7 +228,7 @@ class QuestionAnswering(LocalBackEnd):
         }
 
     def table(
-        self, encoded: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`span`) from the columns of `run`.
 
@@ -227,10 +236,10 @@ class QuestionAnswering(LocalBackEnd):
         probability of no answer. `starts` and `ends` are null for candidates that have no place in
         the context.
         """
-        rows = encoded.rows
+        rows = encoding.rows
         spans = np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
         if self.scoring == "exact":
-            answers = span_texts(rows, part.rows, encoded.contexts, spans)
+            answers = span_texts(rows, part.rows, encoding.contexts, spans)
         else:
             answers = self._joined_answers(rows, part.rows, spans)
         if self.no_answer:
@@ -238,7 +247,7 @@ class QuestionAnswering(LocalBackEnd):
             no_answer = pl.lit("", pl.Categorical)
             answer = pl.when(is_none).then(no_answer).otherwise(answers)
             answers = pl.select(answer=answer).to_series()
-        has_candidate = encoded.has_candidate[rows.second_of[part.rows]]
+        has_candidate = encoding.has_candidate[rows.second_index[part.rows]]
         return pl.DataFrame(
             [
                 to_list_column("starts", columns["starts"], has_candidate, pl.Float32),
@@ -256,7 +265,7 @@ class QuestionAnswering(LocalBackEnd):
             some: shape (rows,), the numbers of the answered rows.
             spans: shape (rows, 2), the first and the last token of each answer, counted in the row.
         """
-        segments = [rows.first_of[some], rows.second_of[some]]
+        segments = [rows.first_index[some], rows.second_index[some]]
         # Each distinct answer is made once.
         example, number = numbered_rows([*segments, spans[:, 0], spans[:, 1]])
         texts = []
@@ -267,10 +276,11 @@ class QuestionAnswering(LocalBackEnd):
         return pl.Series("answer", texts, dtype=pl.Categorical)[number]
 
 
-def questions_and_contexts(asked: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
+def questions_and_contexts(instances: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
     """Returns question and context of some instances."""
     return [
-        (text, pair or "") for text, pair in asked.select("text", "text_pair")[sample].iter_rows()
+        (text, pair or "")
+        for text, pair in instances.select("text", "text_pair")[sample].iter_rows()
     ]
 
 

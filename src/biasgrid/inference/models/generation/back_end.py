@@ -44,9 +44,9 @@ from biasgrid.inference.engine.out_of_vocabulary import embedding_count
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import (
     ModelLimits,
+    causal_loader,
     check_causal,
     check_prompts,
-    choose_loader,
     with_unknown,
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
@@ -117,14 +117,14 @@ class TextGeneration(BackEnd):
         self.generation = choices.generation
         # The probabilities of options are those before any thought.
         thinking = writes(settings) and bool(self.generation["thinking"])
-        thoughts = Thoughts.of(self.generation["thinking"])
+        thoughts = Thoughts.from_setting(self.generation["thinking"])
         self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
         self.options = OptionTokens(self.prompter)
         self.token_budget = choose_token_budget(settings, model.device)
         self.shares = True
         self.precision, self.products = "float32", "torch"
         self.device = device_name(model.device)
-        self.writer = Writer.of(model, tokenizer, self.generation)
+        self.writer = Writer.from_checkpoint(model, tokenizer, self.generation)
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class TextGeneration(BackEnd):
         whether shortcuts change its answers.
         """
         torch.set_num_threads(settings.threads)
-        loader = once(settings, "loader", lambda: choose_loader(record))
+        loader = once(settings, "loader", lambda: causal_loader(record))
         model = load_once(record, settings, loader)
         set_precision(model, "float32")
         check_causal(model, settings.model)
@@ -198,7 +198,7 @@ class TextGeneration(BackEnd):
         exact = None
         self.shares = False
         if not writes(self.settings):
-            rows = (PromptPart.of(sample[row]) for row in range(len(sample)))
+            rows = (PromptPart.without_answers(sample[row]) for row in range(len(sample)))
             exact = pl.concat(table for row in rows for table in self.choose(row, token_budget=1))
         self.shares = self.is_same_behind_prefix(evenly_spaced(sample, COMPARED_ROWS))
         return exact
@@ -247,7 +247,11 @@ class TextGeneration(BackEnd):
 
     def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what prompts begin with, if that changes nothing."""
-        return Prefix.of_all(self.model, prompts) if self.shares and len(prompts) > 1 else Prefix()
+        return (
+            Prefix.from_prompts(self.model, prompts)
+            if self.shares and len(prompts) > 1
+            else Prefix()
+        )
 
     def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields the probabilities of options: answers of the kind `choice`.

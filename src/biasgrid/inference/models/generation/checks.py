@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 
-def choose_loader(record: Mapping[str, Any]) -> str:
+def causal_loader(record: Mapping[str, Any]) -> str:
     """Returns which class of transformers loads a checkpoint: models that also take pictures have
     one of their own.
 

@@ -36,7 +36,7 @@ class CollectedScores:
             is_answered: shape (prompts,), whether an answer is there already.
         """
         self.requests = requests
-        self.reads = OptionReads.of(requests)
+        self.reads = OptionReads.from_requests(requests)
         self._is_answered = is_answered
         self._is_open = ~is_answered
         self._has_row = np.zeros(len(self.reads.rows), dtype=np.bool_)

@@ -33,7 +33,7 @@ class Prefix:
     cache: Any = None
 
     @classmethod
-    def of(cls, model: PreTrainedModel, tokens: Sequence[int]) -> Prefix:
+    def from_tokens(cls, model: PreTrainedModel, tokens: Sequence[int]) -> Prefix:
         """Reads what prompts begin with; models without keys and values are given nothing."""
         ids = torch.tensor([tokens], device=model.device)
         with torch.inference_mode():
@@ -43,10 +43,10 @@ class Prefix:
         return cls() if cache is None else cls(len(tokens), cache)
 
     @classmethod
-    def of_all(cls, model: PreTrainedModel, prompts: Sequence[list[int]]) -> Prefix:
+    def from_prompts(cls, model: PreTrainedModel, prompts: Sequence[list[int]]) -> Prefix:
         """Reads what some prompts have in common."""
         length = common_length(prompts)
-        return cls() if length < LEAST_SHARED else cls.of(model, prompts[0][:length])
+        return cls() if length < LEAST_SHARED else cls.from_tokens(model, prompts[0][:length])
 
     def for_rows(self, count: int) -> dict[str, Any]:
         """Returns what a model is given with a batch of some rows: keys and values that it may
@@ -90,7 +90,7 @@ def difference_behind(model: PreTrainedModel, prompt: Sequence[int]) -> float:
         The largest difference of the most probable next tokens; 0 where the model has no keys and
         values to reuse.
     """
-    prefix = Prefix.of(model, prompt[: len(prompt) // 2]) if len(prompt) > 1 else Prefix()
+    prefix = Prefix.from_tokens(model, prompt[: len(prompt) // 2]) if len(prompt) > 1 else Prefix()
     if prefix.cache is None:
         return 0.0
     with torch.inference_mode():

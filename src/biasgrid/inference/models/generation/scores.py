@@ -50,7 +50,7 @@ class OptionReads:
     within: IntArray
 
     @classmethod
-    def of(cls, requests: Sequence[OptionRequest]) -> OptionReads:
+    def from_requests(cls, requests: Sequence[OptionRequest]) -> OptionReads:
         """Finds the rows of instances; a beginning that several options share is read once."""
         rows: list[list[int]] = []
         owner: list[int] = []

@@ -85,7 +85,7 @@ class Writer:
     padding: Padding = NO_PADDING
 
     @classmethod
-    def of(
+    def from_checkpoint(
         cls,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerFast,
@@ -98,7 +98,14 @@ class Writer:
         named = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
         ends = frozenset(int(token) for token in named if token is not None)
         chooses = NextTokens(model, generation["temperature"], generation["top_p"])
-        return cls(model, tokenizer, generation, ends, Thoughts.of(generation["thinking"]), chooses)
+        return cls(
+            model,
+            tokenizer,
+            generation,
+            ends,
+            Thoughts.from_setting(generation["thinking"]),
+            chooses,
+        )
 
     def fitted(
         self,

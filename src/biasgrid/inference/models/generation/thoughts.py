@@ -39,7 +39,7 @@ class Thoughts:
     marks: tuple[ThoughtMarks, ...] = KNOWN
 
     @classmethod
-    def of(cls, thinking: bool | Mapping[str, str]) -> Thoughts:
+    def from_setting(cls, thinking: bool | Mapping[str, str]) -> Thoughts:
         """Returns those of the key `thinking`: known marks, and its own where it names some."""
         own = ((thinking["begin"], thinking["end"]),) if isinstance(thinking, Mapping) else ()
         return cls(own + KNOWN)

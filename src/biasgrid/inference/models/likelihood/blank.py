@@ -1,4 +1,4 @@
-"""The word that stands at BLANK in a context, token by token, as StereoSet scores it."""
+"""The word at BLANK in a context, scored token by token as in StereoSet."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 class BlankInput(NamedTuple):
-    """What a model reads to score a token of a word: the context up to it and a mask, nothing of
-    the word behind it.
+    """An input that scores one token of a word.
 
     Attributes:
-        text: the context with the word's tokens so far and the mask.
-        token: the token that is read at the mask; None of a word without any.
+        text: the context with the earlier tokens of the word and a mask in place of BLANK; later
+            tokens are left out.
+        token: the token that is read at the mask; None for a word without tokens.
     """
 
     text: str
@@ -30,14 +30,17 @@ class BlankInput(NamedTuple):
 def blank_inputs(
     tokenizer: PreTrainedTokenizerFast, context: str, sentence: str, lead: str, instance: int
 ) -> list[BlankInput]:
-    """Returns the inputs that score the word which a sentence has at the BLANK of its context.
+    """Returns the inputs that score the word of a sentence at the BLANK of its context.
 
     Args:
         tokenizer: the model's tokenizer.
         context: the sentence with BLANK in place of a word.
         sentence: the sentence.
-        lead: what stands before the word where it is tokenized.
+        lead: the text before the word when it is tokenized: "" or a space.
         instance: the number of the instance, for messages.
+
+    Returns:
+        An input for each token of the word, at least one.
 
     Raises:
         ModelError: see `word_at_blank`; or the context has a mask already.
@@ -52,15 +55,17 @@ def blank_inputs(
     ).ids
     if not ids:
         return [BlankInput(context.replace(BLANK, mask), None)]
-    return [
-        BlankInput(context.replace(BLANK, f"{tokenizer.decode(ids[:number])}{mask}"), token)
-        for number, token in enumerate(ids)
-    ]
+    inputs = []
+    for place, token in enumerate(ids):
+        beginning = tokenizer.decode(ids[:place])
+        inputs.append(BlankInput(context.replace(BLANK, f"{beginning}{mask}"), token))
+    return inputs
 
 
 def word_at_blank(context: str, sentence: str, instance: int) -> str:
-    """Returns the word of a sentence at the place of BLANK, words being split at single spaces,
-    without punctuation.
+    """Returns the word of a sentence at the place of BLANK, without punctuation.
+
+    Words are split at single spaces. If several words contain BLANK, the last one counts.
 
     Raises:
         ModelError: the context has no BLANK, or the sentence no word there.

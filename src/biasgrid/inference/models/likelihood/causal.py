@@ -1,12 +1,10 @@
-"""Causal language models with weights on this machine: the log-probability of a sentence, from its
-first token on.
-"""
+"""Causal language models on this machine: log-probabilities of sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -19,13 +17,13 @@ from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.segments import segments_from_ids
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.generation.checks import check_causal, choose_loader
+from biasgrid.inference.models.generation.checks import causal_loader, check_causal
 from biasgrid.inference.models.generation.prompts import special_beginning
 from biasgrid.inference.models.likelihood.sentences import (
-    Counts,
     EncodedSentences,
     Reads,
     SentenceBackEnd,
+    SentenceCounts,
     needed_pairs,
     sum_places,
 )
@@ -51,6 +49,20 @@ class CausalChoices:
     date: str = ""
 
 
+class ReadRow(NamedTuple):
+    """A row of tokens, and what is read of its logits.
+
+    Attributes:
+        ids: the token ids of the row.
+        places: the places in the row that are read.
+        tokens: the tokens whose probabilities are read there, one for each place.
+    """
+
+    ids: Sequence[int]
+    places: Sequence[int]
+    tokens: Sequence[int]
+
+
 class CausalLikelihood(SentenceBackEnd):
     """Scores sentences as plain texts, without a chat template.
 
@@ -73,12 +85,12 @@ class CausalLikelihood(SentenceBackEnd):
         self.tokenizer = tokenizer
         self.choose_scoring(choices.scoring, CAUSAL)
         # Some checkpoints name the token in the model's config alone.
-        known = (
+        candidates = (
             tokenizer.bos_token_id,
             tokenizer.eos_token_id,
             getattr(model.config, "bos_token_id", None),
         )
-        start = next((token for token in known if token is not None), None)
+        start = next((token for token in candidates if token is not None), None)
         if start is None:
             raise ModelError(
                 "the tokenizer has no token for the beginning of a text and none for its end; "
@@ -89,31 +101,37 @@ class CausalLikelihood(SentenceBackEnd):
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the facts that decide the answers: formula and precision."""
+        """Returns the facts that decide the answers: the precision and the formula."""
         facts = super().identity(record, settings)
         return {name: facts[name] for name in ("precision", "scoring")}
 
     @classmethod
     def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
-        """Returns the class of transformers that loads the model of a record."""
-        return choose_loader(record)
+        """Returns the name of the class of transformers that loads the model of a record."""
+        return causal_loader(record)
 
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
-        """Loads model and tokenizer of a record, in float32.
+        """Loads the model of a record, in float32, and its tokenizer.
 
         Raises:
-            ModelError: the model is no causal one.
+            ModelError: the model is an encoder.
         """
         back_end = super().load(record, settings)
         check_causal(back_end.model, settings.model)
         return back_end
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> EncodedSentences:
-        """Tokenizes sentences as a whole; the ends of those that are too long are left out."""
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> EncodedSentences:
+        """Tokenizes whole sentences; the end of a sentence that is too long is left out.
+
+        Raises:
+            ModelError: the formula needs a context, and an instance has none.
+        """
         limit = longest_input(self.model, self.tokenizer)
-        sentences = asked["text"].cast(pl.String).to_list()
-        contexts = needed_pairs(asked, self.name) if self.scoring.needs else [None] * len(asked)
+        sentences = instances["text"].cast(pl.String).to_list()
+        contexts = (
+            needed_pairs(instances, self.name) if self.scoring.needs else [None] * len(instances)
+        )
         reads = Reads()
         rows: list[Sequence[int]] = []
         own_tokens: list[Sequence[int]] = []
@@ -121,96 +139,107 @@ class CausalLikelihood(SentenceBackEnd):
         for number, (context, sentence) in enumerate(zip(contexts, sentences, strict=True)):
             before, ids = self._tokens(context, sentence)
             if self.name == "mean":
-                reads_of_score = self._read_alone(ids, limit)
+                score_rows = self._rows_of_mean(ids, limit)
             else:
-                reads_of_score = [self._read_behind(before, ids, limit)]
-            scored = 0
-            for row, places, read in reads_of_score:
-                reads.add(number, len(rows), places, read)
-                rows.append(row)
-                scored += len(read)
+                score_rows = [self._row_after(before, ids, limit)]
+            for row in score_rows:
+                reads.add(owner=number, base=len(rows), places=row.places, tokens=row.tokens)
+                rows.append(row.ids)
             if self.scoring.without_start:
-                row, places, read = self._read_without_start(ids, limit)
-                reads.add(number, len(rows), places, read, without_start=True)
-                rows.append(row)
+                row = self._row_without_start(ids, limit)
+                reads.add(
+                    owner=number,
+                    base=len(rows),
+                    places=row.places,
+                    tokens=row.tokens,
+                    without_start=True,
+                )
+                rows.append(row.ids)
             own_tokens.append(ids)
-            is_truncated.append(scored < len(ids))
-        counts = Counts.of(own_tokens, self.tokenizer, np.array(is_truncated))
+            token_count = sum(len(row.tokens) for row in score_rows)
+            is_truncated.append(token_count < len(ids))
+        counts = SentenceCounts.from_tokens(own_tokens, self.tokenizer, np.array(is_truncated))
         # All tokens are in the first segments; all rows share one second segment, which is empty.
-        first_of = np.arange(len(rows), dtype=np.int32)
-        second_of = np.zeros(len(rows), dtype=np.int32)
-        base = TokenRows(segments_from_ids(rows), segments_from_ids([[]]), first_of, second_of)
-        return EncodedSentences.of(base, reads, counts, self.model)
+        first_index = np.arange(len(rows), dtype=np.int32)
+        second_index = np.zeros(len(rows), dtype=np.int32)
+        base = TokenRows(
+            segments_from_ids(rows), segments_from_ids([[]]), first_index, second_index
+        )
+        return EncodedSentences.from_reads(base, reads, counts, self.model)
 
     def _tokens(self, context: str | None, sentence: str) -> tuple[Sequence[int], Sequence[int]]:
-        """Returns the tokens of a context, none without one, and of a sentence behind it."""
+        """Returns the tokens of a context and of a sentence after it.
+
+        Args:
+            context: the context; None has no tokens.
+            sentence: the sentence.
+        """
         whole = sentence if context is None else f"{context} {sentence}"
         encoding = self.tokenizer.backend_tokenizer.encode(whole, add_special_tokens=False)
         if context is None:
             return [], encoding.ids
-        # The space between the two is the sentence's, as most tokenizers have it.
+        # In most tokenizers, the space between them is part of the sentence's first token.
         size = sum(end <= len(context) for _, end in encoding.offsets)
         return encoding.ids[:size], encoding.ids[size:]
 
-    def _read_without_start(self, ids: Sequence[int], limit: int) -> Read:
-        """Scores all tokens behind the tokens that the tokenizer itself adds.
+    def _row_without_start(self, ids: Sequence[int], limit: int) -> ReadRow:
+        """Returns the row of the second score: after the tokens that the tokenizer itself adds.
 
-        If it adds none, the first token is an input without a score.
+        If it adds none, the first token has no score.
         """
         tokens = [*self.begin, *ids][: limit + 1]
-        first = max(len(self.begin), 1)
+        begin = max(len(self.begin), 1)
         # The last token is only predicted. An empty sentence has a row, too, which scores nothing.
         row = tokens[: max(1, len(tokens) - 1)] or [self.start]
-        return row, range(first - 1, len(tokens) - 1), tokens[first:]
+        return ReadRow(row, range(begin - 1, len(tokens) - 1), tokens[begin:])
 
-    def _read_behind(self, before: Sequence[int], ids: Sequence[int], limit: int) -> Read:
-        """Scores all tokens behind the start token and a context."""
+    def _row_after(self, before: Sequence[int], ids: Sequence[int], limit: int) -> ReadRow:
+        """Returns the row that scores a sentence after the start token and a context."""
         beginning = [self.start, *before]
         # The last token is only predicted, so it does not count for the limit.
-        scored = ids[: max(0, limit + 1 - len(beginning))]
+        tokens = ids[: max(0, limit + 1 - len(beginning))]
         last = len(beginning) - 1
-        row = [*beginning, *scored[:-1]][:limit]
-        return row, range(last, last + len(scored)), scored
+        row = [*beginning, *tokens[:-1]][:limit]
+        return ReadRow(row, range(last, last + len(tokens)), tokens)
 
-    def _read_alone(self, ids: Sequence[int], limit: int) -> list[Read]:
-        """Scores the first token behind the start token, and the others without the start token."""
-        scored = ids[: limit + 1]
-        first: Read = ([self.start], range(len(scored[:1])), scored[:1])
-        if len(scored) <= 1:
-            return [first]
-        others: Read = (scored[:-1], range(len(scored) - 1), scored[1:])
-        return [first, others]
+    def _rows_of_mean(self, ids: Sequence[int], limit: int) -> list[ReadRow]:
+        """Returns the rows of the formula `mean`.
 
-    def unknown(self, encoded: EncodedSentences) -> BoolArray:
-        """Says of each instance whether its sentence has the unknown token; most models that write
-        read every byte.
+        The first token is scored after the start token, the others without the start token.
         """
-        unknown: BoolArray = encoded.counts.unknown > 0
+        tokens = ids[: limit + 1]
+        first_row = ReadRow([self.start], range(len(tokens[:1])), tokens[:1])
+        if len(tokens) <= 1:
+            return [first_row]
+        return [first_row, ReadRow(tokens[:-1], range(len(tokens) - 1), tokens[1:])]
+
+    def unknown(self, encoding: EncodedSentences) -> BoolArray:
+        """Returns whether each sentence has the unknown token; shape (instances,).
+
+        Unlike `LocalBackEnd.unknown` it does not judge short tokens: most causal models know every
+        byte.
+        """
+        unknown: BoolArray = encoding.counts.unknown > 0
         return unknown
 
     @torch.inference_mode()
     def run(
-        self, encoded: EncodedSentences, batch: Batch, plain: bool = False
+        self, encoding: EncodedSentences, batch: Batch, *, plain: bool = False
     ) -> dict[str, torch.Tensor]:
         """Scores rows of one length.
 
         Args:
-            encoded: the encoded sentences.
-            batch: which rows.
+            encoding: the encoded sentences.
+            batch: the rows.
             plain: not used: there are no shortcuts.
 
         Returns:
-            `score`, float32, shape (rows,): the sum over what is read.
+            `score`, float32, shape (rows,): the sum of the log-probabilities that are read.
         """
-        logits = self.model(**encoded.on_device.inputs(batch), use_cache=False).logits.float()
-        places, tokens = (
-            encoded.of_batch(each, batch) for each in (encoded.places, encoded.tokens)
-        )
+        logits = self.model(**encoding.on_device.inputs(batch), use_cache=False).logits.float()
+        places = encoding.batch_rows(encoding.places, batch)
+        tokens = encoding.batch_rows(encoding.tokens, batch)
         rows = torch.arange(len(logits), device=logits.device)[:, None]
-        read = logits[rows, places.clamp(min=0)].log_softmax(dim=2)
-        values = read.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)
+        log_probabilities = logits[rows, places.clamp(min=0)].log_softmax(dim=2)
+        values = log_probabilities.gather(2, tokens.clamp(min=0)[:, :, None]).squeeze(2)
         return {"score": sum_places(values, places)}
-
-
-Read = tuple[Sequence[int], Sequence[int], Sequence[int]]
-"""A row of tokens, the places in it that are read, and of which tokens."""

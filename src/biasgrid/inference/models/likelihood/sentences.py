@@ -1,6 +1,4 @@
-"""What back ends that score sentences have in common: what is read of each row, and how it becomes
-a score.
-"""
+"""Scores of sentences: the rows that are read for them, and the formulas' common part."""
 
 from __future__ import annotations
 
@@ -30,23 +28,25 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 MOST_LOGITS = {"cpu": 2**26, "cuda": 2**28}
-"""How many logits a batch may have where they are read at many places of a row; 4 bytes each,
-several times over.
-"""
+"""Logits in a batch whose rows are read at many places; 4 bytes each, several times over."""
 NO_PLACE = -1
+"""In matrices of places or tokens: the row has fewer of them."""
 
 
 @dataclass
 class Reads:
-    """What is read, row by row; the rows of an instance stand one behind the other.
+    """The rows to read, and where: one element of each list for a row.
+
+    The rows of an instance are neighbours, and each instance has at least one.
 
     Attributes:
-        owner: the instance of each row.
-        base: the number of the tokens that each row has.
-        masked: the places that are masked in each row.
+        owner: the instance of each row; see `owner_begins` for its order.
+        base: the place of the row's tokens among the distinct token rows.
+        masked: the places to mask in each row.
         places: the places of each row whose logits are read.
-        tokens: the tokens whose probabilities are read there.
-        without_start: whether each row is of the second score, see `SentenceScoring.without_start`.
+        tokens: the tokens whose probabilities are read at these places, one for each.
+        without_start: whether each row counts for the second score, see
+            `SentenceScoring.without_start`.
     """
 
     owner: list[int] = field(default_factory=list)
@@ -58,6 +58,7 @@ class Reads:
 
     def add(
         self,
+        *,
         owner: int,
         base: int,
         places: Sequence[int],
@@ -65,7 +66,10 @@ class Reads:
         masked: Sequence[int] = (),
         without_start: bool = False,
     ) -> None:
-        """Adds a row; one without places is read for nothing, so that each instance has a row."""
+        """Adds a row; see the attributes.
+
+        A row without places is read for nothing: an instance without tokens needs a row, too.
+        """
         self.owner.append(owner)
         self.base.append(base)
         self.masked.append(masked)
@@ -73,43 +77,46 @@ class Reads:
         self.tokens.append(tokens)
         self.without_start.append(without_start)
 
-    def scored(self, instances: int, without_start: bool = False) -> IntArray:
-        """Returns how many tokens of each instance are read for its score, or for its second
-        score.
+    def count_tokens(self, instances: int, *, without_start: bool = False) -> IntArray:
+        """Returns the number of tokens that are read for a score; shape (instances,).
+
+        Args:
+            instances: the number of instances.
+            without_start: whether to count for the second score, and not for the first one.
         """
-        counts = zip(self.places, self.without_start, strict=True)
-        weights = [len(places) if second is without_start else 0 for places, second in counts]
+        rows = zip(self.places, self.without_start, strict=True)
+        weights = [len(places) if second is without_start else 0 for places, second in rows]
         return np.bincount(self.owner, weights, instances).astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What is counted of each instance; shape (instances,).
+class SentenceCounts:
+    """Facts about the sentence of each instance; shape (instances,).
 
     Attributes:
-        tokens: the tokens of its sentence.
-        unknown: those of them that are the unknown token.
-        truncated: whether something was too long.
+        tokens: the number of its tokens, without special ones.
+        unknown: the number of its tokens that are the unknown token.
+        is_truncated: whether it, or a text that it is read with, was too long.
     """
 
     tokens: IntArray
     unknown: IntArray
-    truncated: BoolArray
+    is_truncated: BoolArray
 
     @classmethod
-    def of(
+    def from_tokens(
         cls,
         sentences: Sequence[Sequence[int]],
         tokenizer: PreTrainedTokenizerFast,
-        truncated: BoolArray,
-    ) -> Counts:
-        """Counts the tokens of sentences; special tokens are not among them."""
+        is_truncated: BoolArray,
+    ) -> SentenceCounts:
+        """Counts tokens; `sentences` are token ids without special tokens, also of the cut part."""
         unknown = unknown_token_id(tokenizer)
-        lengths = np.array([len(ids) for ids in sentences], dtype=np.int64)
+        lengths = np.array(list(map(len, sentences)), dtype=np.int64)
         unknown_counts = np.zeros_like(lengths)
         if unknown is not None:
             unknown_counts = np.array([list(ids).count(unknown) for ids in sentences])
-        return cls(lengths, unknown_counts, truncated)
+        return cls(lengths, unknown_counts, is_truncated)
 
 
 @dataclass(frozen=True)
@@ -117,20 +124,19 @@ class EncodedSentences:
     """Encoded sentences.
 
     Attributes:
-        rows: the rows.
-        counts: what is counted of each instance.
-        scored: shape (instances,), how many tokens are read for the score.
-        scored_without_start: shape (instances,), how many are read for the second score.
-        without_start: shape (rows,), whether a row is of the second score.
-        on_device: the rows' tokens.
-        masked, places, tokens: shape (rows, widest), what is masked and read; `NO_PLACE` where
-            nothing is.
+        rows: the tokens of the rows.
+        counts: facts about the sentence of each instance.
+        token_counts: shape (instances,), the number of tokens that are read for the score.
+        token_counts_without_start: shape (instances,), likewise for the second score.
+        without_start: shape (rows,), whether a row counts for the second score.
+        on_device: the tokens of the rows.
+        masked, places, tokens: shape (rows, widest), see `Reads`; `NO_PLACE` behind the last one.
     """
 
     rows: TokenRows
-    counts: Counts
-    scored: IntArray
-    scored_without_start: IntArray
+    counts: SentenceCounts
+    token_counts: IntArray
+    token_counts_without_start: IntArray
     without_start: BoolArray
     on_device: DeviceRows
     masked: torch.Tensor
@@ -138,65 +144,75 @@ class EncodedSentences:
     tokens: torch.Tensor
 
     @classmethod
-    def of(
-        cls, base: TokenRows, reads: Reads, counts: Counts, model: PreTrainedModel
+    def from_reads(
+        cls, base: TokenRows, reads: Reads, counts: SentenceCounts, model: PreTrainedModel
     ) -> EncodedSentences:
-        """Makes rows of tokens, and moves them to the model's device.
+        """Returns the rows of some reads, and copies them to a model's device.
 
         Args:
-            base: the tokens that rows have, each once.
-            reads: what is read.
-            counts: what is counted of each instance.
+            base: the distinct token rows.
+            reads: the rows to read.
+            counts: facts about the sentence of each instance.
             model: the model.
         """
-        which = np.array(reads.base, dtype=np.int64)
-        owner = np.array(reads.owner, dtype=np.int32)
+        base_index = np.array(reads.base, dtype=np.int64)
         rows = TokenRows(
-            base.first, base.second, base.first_of[which], base.second_of[which], owner
+            base.first_segments,
+            base.second_segments,
+            base.first_index[base_index],
+            base.second_index[base_index],
+            np.array(reads.owner, dtype=np.int32),
         )
-        tables = (
-            to_device(padded_rows(each), model.device)
-            for each in (reads.masked, reads.places, reads.tokens)
+        instances = len(counts.tokens)
+        return cls(
+            rows=rows,
+            counts=counts,
+            token_counts=reads.count_tokens(instances),
+            token_counts_without_start=reads.count_tokens(instances, without_start=True),
+            without_start=np.array(reads.without_start, dtype=np.bool_),
+            on_device=DeviceRows.from_rows(rows, model),
+            masked=to_device(padded_rows(reads.masked), model.device),
+            places=to_device(padded_rows(reads.places), model.device),
+            tokens=to_device(padded_rows(reads.tokens), model.device),
         )
-        count, without_start = len(counts.tokens), np.array(reads.without_start, dtype=np.bool_)
-        scored = reads.scored(count), reads.scored(count, without_start=True)
-        return cls(rows, counts, *scored, without_start, DeviceRows.of(rows, model), *tables)
 
-    def of_batch(self, table: torch.Tensor, batch: Batch) -> torch.Tensor:
-        """Returns what a table has for the rows of a batch, as wide as these can need; shape (rows,
-        places).
+    def batch_rows(self, matrix: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """Returns the rows of a batch from `masked`, `places` or `tokens`.
+
+        Returns:
+            int64, shape (rows, places). It is at most as wide as the rows are long: no row is read
+            at more places.
         """
-        return table[batch.rows][:, : batch.length].long()
+        return matrix[batch.rows][:, : batch.length].long()
 
 
 def padded_rows(lists: Sequence[Sequence[int]]) -> npt.NDArray[np.int32]:
-    """Puts lists into the rows of a matrix, with `NO_PLACE` behind their ends."""
-    lengths = np.array([len(each) for each in lists], dtype=np.int64)
+    """Returns lists as rows of a matrix, with `NO_PLACE` behind their ends."""
+    lengths = np.array(list(map(len, lists)), dtype=np.int64)
     widest = int(lengths.max(initial=0))
     matrix = np.full((len(lists), widest), NO_PLACE, dtype=np.int32)
-    matrix[np.arange(widest) < lengths[:, None]] = np.fromiter(
-        chain.from_iterable(lists), dtype=np.int32
-    )
+    is_inside = np.arange(widest) < lengths[:, None]
+    matrix[is_inside] = np.fromiter(chain.from_iterable(lists), dtype=np.int32)
     return matrix
 
 
 @dataclass(frozen=True)
 class SentenceChoices:
-    """What decides the answers.
+    """The settings that decide the answers.
 
     Attributes:
-        scoring: the name of the formula.
+        scoring: the name of the formula, a key of `SCORINGS`.
     """
 
     scoring: str
 
 
 class SentenceBackEnd(LocalBackEnd):
-    """Scores sentences: answers of the kind `likelihood`.
+    """Scores sentences by a formula (answer kind `likelihood`).
 
     Attributes:
         name: the name of the formula.
-        scoring: what it is.
+        scoring: the formula.
     """
 
     Choices: ClassVar[type[Any]] = SentenceChoices
@@ -204,10 +220,10 @@ class SentenceBackEnd(LocalBackEnd):
     scoring: SentenceScoring
 
     def choose_scoring(self, name: str, task: str) -> None:
-        """Takes the formula of a name.
+        """Sets `name` and `scoring`.
 
         Raises:
-            ModelError: there is none for models of the task.
+            ModelError: there is no such formula for models of the task.
         """
         if name not in scorings_of(task):
             raise ModelError(
@@ -215,59 +231,66 @@ class SentenceBackEnd(LocalBackEnd):
             )
         self.name, self.scoring = name, SCORINGS[name]
 
-    def take(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
-        """Tokenizes what will be asked first; batches are small enough for logits at many places of
-        each row.
+    def prepare_instances(self, instances: pl.DataFrame, settings: InferenceSettings) -> None:
+        """Prepares instances; see `LocalBackEnd`.
+
+        A formula that reads a row at many places gets smaller batches, so that the logits fit into
+        memory.
         """
-        super().take(instances, settings)
+        super().prepare_instances(instances, settings)
         if self.scoring.inputs == "one":
             most = MOST_LOGITS[self.model.device.type] // embedding_count(self.model)
             self.token_budget = max(1, min(self.token_budget, most))
 
     def table(
-        self, encoded: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: EncodedSentences, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes the columns of `likelihood` answers from `score`, the sum of each row."""
+        """Returns the columns of `likelihood` answers from `score`, the sum of each row."""
         instances = part.instances
-        scored = encoded.scored[instances]
-        scored_without_start = encoded.scored_without_start[instances]
-        is_without_start = encoded.without_start[part.rows]
+        token_counts = encoding.token_counts[instances]
+        token_counts_without_start = encoding.token_counts_without_start[instances]
+        is_without_start = encoding.without_start[part.rows]
         sums = columns["score"] * ~is_without_start
         sums_without_start = columns["score"] * is_without_start
-        counts = encoded.counts
+        counts = encoding.counts
         return pl.DataFrame(
             {
-                "score": self.scores(sums, part, scored),
-                "score_without_start": self.scores(sums_without_start, part, scored_without_start),
-                "tokens_scored": scored,
+                "score": self.scores(sums, part, token_counts),
+                "score_without_start": self.scores(
+                    sums_without_start, part, token_counts_without_start
+                ),
+                "tokens_scored": token_counts,
                 "tokens": counts.tokens[instances],
                 "unknown_tokens": counts.unknown[instances],
-                "truncated": counts.truncated[instances],
-                "scoring": [self.name] * len(scored),
+                "truncated": counts.is_truncated[instances],
+                "scoring": [self.name] * len(instances),
             },
             schema=COLUMNS,
         )
 
     def scores(
-        self, values: npt.NDArray[Any], part: BatchPart, scored: IntArray
+        self, sums: npt.NDArray[Any], part: BatchPart, token_counts: IntArray
     ) -> list[float | None]:
-        """Returns the score of each instance; None if no token is scored.
+        """Returns the score of each instance; None if no token is read for it.
 
         Args:
-            values: shape (rows,), the sum of each row; 0 for rows that do not count.
+            sums: shape (rows,), the sum of each row; 0 for rows that do not count for this score.
             part: the rows.
-            scored: shape (instances,), how many tokens are scored.
+            token_counts: shape (instances,), the number of tokens that are read for this score.
         """
-        totals = np.bincount(part.owner, values.astype(np.float64), len(part.instances))
-        scores = totals if self.scoring.total else totals / np.maximum(scored, 1)
-        rounded: list[float | None] = []
-        for score, count in zip(scores.tolist(), scored.tolist(), strict=True):
-            rounded.append(self.rounded(score) if count else None)
-        return rounded
-
-    def rounded(self, score: float) -> float:
-        """Returns a score as the formula's original code compares it."""
-        return score if self.scoring.decimals is None else round(score, self.scoring.decimals)
+        totals = np.bincount(part.owner, sums.astype(np.float64), len(part.instances))
+        values = totals if self.scoring.total else totals / np.maximum(token_counts, 1)
+        decimals = self.scoring.decimals
+        scores: list[float | None] = []
+        for value, token_count in zip(values.tolist(), token_counts.tolist(), strict=True):
+            if not token_count:
+                scores.append(None)
+            elif decimals is None:
+                scores.append(value)
+            else:
+                # The formula's original code compares rounded scores.
+                scores.append(round(value, decimals))
+        return scores
 
 
 COLUMNS = {
@@ -275,18 +298,22 @@ COLUMNS = {
     for name, column in SCHEMA.columns.items()
     if name not in ("instance", "unknown")
 }
-"""The types of the columns that a back end fills."""
+"""The types of the columns of `likelihood` answers that a back end returns."""
 
 
-def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:
-    """Returns the second texts of instances, which a formula needs.
+def needed_pairs(instances: pl.DataFrame, scoring: str) -> list[str]:
+    """Returns the second texts of instances, for a formula that needs them.
+
+    Args:
+        instances: the instances.
+        scoring: the name of the formula.
 
     Raises:
-        ModelError: one has none.
+        ModelError: an instance has no second text.
     """
-    pairs = asked["text_pair"].cast(pl.String)
+    pairs = instances["text_pair"].cast(pl.String)
     if pairs.null_count():
-        instance = asked["instance"][int(pairs.is_null().arg_max() or 0)]
+        instance = instances["instance"][int(pairs.is_null().arg_max() or 0)]
         needs = SCORINGS[scoring].needs
         raise ModelError(
             f"instance {instance} has no text_pair; expected the {needs} that {scoring!r} needs"
@@ -295,5 +322,5 @@ def needed_pairs(asked: pl.DataFrame, scoring: str) -> list[str]:
 
 
 def sum_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Adds up what was read of each row; shape (rows,)."""
-    return torch.where(places >= 0, values, 0).sum(dim=1, dtype=torch.float64).float()
+    """Returns the sum of each row of `values`, shape (rows, places), without `NO_PLACE`."""
+    return torch.where(places != NO_PLACE, values, 0).sum(dim=1, dtype=torch.float64).float()

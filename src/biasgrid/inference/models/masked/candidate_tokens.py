@@ -1,4 +1,4 @@
-"""Words of several pieces at a mask: which inputs ask for them, and what is read of each."""
+"""Words of one or more tokens at a mask: the inputs that score them, and the tokens to read."""
 
 from __future__ import annotations
 
@@ -16,113 +16,138 @@ if TYPE_CHECKING:
 
 
 class VocabularyTokens(NamedTuple):
-    """A text in a tokenizer's vocabulary: its token ids, and of each the number of the word that it
-    is part of.
+    """One spelling of a candidate, as tokens.
+
+    Attributes:
+        text: the spelling, for messages.
+        ids: its token ids; at least one.
+        word_numbers: shape (tokens,), the word that each token is part of, numbered within the
+            tokenized text. None only for a token that is of no word.
     """
 
     text: str
     ids: list[int]
-    words: list[int | None]
+    word_numbers: list[int | None]
 
 
 class Insert(NamedTuple):
-    """What stands in place of the mask in one input (token ids), and which of them is read."""
+    """Tokens in place of the mask in one input.
+
+    Attributes:
+        ids: the token ids, some of which are masks.
+        place: the place in `ids` whose probabilities are read.
+    """
 
     ids: tuple[int, ...]
     place: int
 
 
 class TokenReading(NamedTuple):
-    """A token whose probability is read, and which of the ways to write a candidate it is a piece
-    of.
+    """A token whose probability is read at a place.
+
+    Attributes:
+        token: the token id.
+        spelling: the place, among the candidate's spellings, of the one that it is a token of.
     """
 
     token: int
-    way: int
+    spelling: int
+
+
+ScoredInputs = list[tuple[Insert, list[TokenReading]]]
+"""The inputs that score a candidate, with the tokens that are read in each."""
 
 
 def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) -> VocabularyTokens:
-    """Tokenizes a word in the place of a text's mask, with a leading space where the place has one.
+    """Tokenizes a word in place of a text's mask, with a leading space if there is one.
+
+    Args:
+        tokenizer: the tokenizer.
+        text: a text that contains the tokenizer's mask once.
+        word: the word.
 
     Raises:
-        ModelError: the tokenizer cannot write the word, or joins it with what stands around it.
+        ModelError: the tokenizer has no tokens for the word, or joins it with its neighbours.
     """
     backend, mask = tokenizer.backend_tokenizer, tokenizer.mask_token
-    around = backend.encode(text, add_special_tokens=False).ids
-    written = backend.encode(text.replace(mask, word), add_special_tokens=False)
-    begin, end_of_word = around.index(tokenizer.mask_token_id), text.index(mask) + len(word)
-    end = sum(first < end_of_word for first, _ in written.offsets)
+    with_mask = backend.encode(text, add_special_tokens=False).ids
+    filled = backend.encode(text.replace(mask, word), add_special_tokens=False)
+    begin, word_end = with_mask.index(tokenizer.mask_token_id), text.index(mask) + len(word)
+    end = sum(start < word_end for start, _ in filled.offsets)
     if (
         begin >= end
-        or written.ids[:begin] != around[:begin]
-        or written.offsets[end - 1][1] > end_of_word
+        or filled.ids[:begin] != with_mask[:begin]
+        or filled.offsets[end - 1][1] > word_end
     ):
         raise ModelError(
             f"{word!r} is not a separate word at the mask of {text!r}; expected a mask with spaces "
             "or punctuation around it, and words"
         )
-    ids = written.ids[begin:end]
+    ids = filled.ids[begin:end]
     if tokenizer.unk_token_id in ids:
         raise ModelError(
             f"{word!r} has letters that this model's tokenizer does not know; expected words of "
             "its vocabulary"
         )
-    return VocabularyTokens(word, ids, written.word_ids[begin:end])
+    return VocabularyTokens(word, ids, filled.word_ids[begin:end])
 
 
 def candidate_inserts(
-    ways: Sequence[VocabularyTokens], scoring: TargetScoring | None, mask: int
-) -> list[tuple[Insert, list[TokenReading]]]:
-    """Returns the inputs that score a candidate; the ways to write it share those which they have
-    in common.
+    spellings: Sequence[VocabularyTokens], scoring: TargetScoring | None, mask: int
+) -> ScoredInputs:
+    """Returns the inputs that score a candidate; equal inputs of several spellings are one.
 
     Args:
-        ways: the pieces of each way.
-        scoring: see `hidden_tokens`.
+        spellings: the spellings of the candidate; without any, no input is returned.
+        scoring: see `masked_tokens`; None allows spellings of one token only.
         mask: the mask's token id.
 
     Raises:
-        ModelError: a way has several pieces, and there is no scoring.
+        ModelError: a spelling has several tokens, and `scoring` is None.
     """
     inserts: dict[Insert, list[TokenReading]] = {}
-    for number, way in enumerate(ways):
-        if scoring is None and len(way.ids) > 1:
+    for number, spelling in enumerate(spellings):
+        if scoring is None and len(spelling.ids) > 1:
             raise ModelError(
-                f"{way.text!r} is not a single token of this model; expected one-token words, or "
-                "`target_scoring` in the dataset to score longer words too (without "
+                f"{spelling.text!r} is not a single token of this model; expected one-token words, "
+                "or `target_scoring` in the dataset to score longer words too (without "
                 "`target_scoring`, leave out `subjects` in the variant, and longer "
                 "words are dropped)"
             )
-        for piece, hidden in enumerate(hidden_tokens(scoring, way.words)):
-            shown = Insert(tuple(np.where(hidden, mask, way.ids).tolist()), piece)
-            inserts.setdefault(shown, []).append(TokenReading(way.ids[piece], number))
+        for place, is_masked in enumerate(masked_tokens(scoring, spelling.word_numbers)):
+            insert = Insert(tuple(np.where(is_masked, mask, spelling.ids).tolist()), place)
+            inserts.setdefault(insert, []).append(TokenReading(spelling.ids[place], number))
     return list(inserts.items())
 
 
-def hidden_tokens(
-    scoring: TargetScoring | None, words: Sequence[int | None]
+def masked_tokens(
+    scoring: TargetScoring | None, word_numbers: Sequence[int | None]
 ) -> npt.NDArray[np.bool_]:
-    """Says which pieces of a candidate are masked while one of them is read.
+    """Returns which tokens of a candidate are masked while one of them is read.
 
-    The candidate's score is the product of the probabilities of all pieces, each read with some of
-    the others masked:
+    The candidate's score is the product of the probabilities of its tokens. While a token is read,
+    these are masked:
 
-    - `joint`: it and all behind it, so that the product is that of the chain rule;
-    - `pll`: it alone (pseudo-log-likelihood; Salazar et al., ACL 2020,
+    - `joint`: the token and all later ones, as in the chain rule of probability;
+    - `pll`: the token alone (pseudo-log-likelihood; Salazar et al., ACL 2020,
       https://aclanthology.org/2020.acl-main.240);
-    - `pll-l2r`: it and those behind it in the same word (PLL-word-l2r; Kauf and Ivanova, ACL 2023,
-      https://aclanthology.org/2023.acl-short.80), which differs from `joint` in candidates of
+    - `pll-l2r`: the token and later ones of the same word (PLL-word-l2r; Kauf and Ivanova, ACL
+      2023, https://aclanthology.org/2023.acl-short.80). It differs from `joint` for candidates of
       several words.
 
     Args:
-        scoring: which of them; of a candidate of one piece it makes no difference.
-        words: shape (pieces,), the word of each piece.
+        scoring: one of these. For a candidate of one token all are alike, and None is allowed.
+        word_numbers: shape (tokens,), the word of each token; None is a word of its own kind.
 
     Returns:
-        Shape (pieces, pieces), a row for each piece that is read.
+        Shape (tokens, tokens), True where masked, with a row for each token that is read.
     """
-    place, word = np.arange(len(words)), np.array(words)
+    token_count = len(word_numbers)
     if scoring == "pll":
-        return np.eye(len(words), dtype=np.bool_)
-    behind: npt.NDArray[np.bool_] = place[None, :] >= place[:, None]
-    return behind & (word[None, :] == word[:, None]) if scoring == "pll-l2r" else behind
+        return np.eye(token_count, dtype=np.bool_)
+    place, word = np.arange(token_count), np.array(word_numbers)
+    is_later: npt.NDArray[np.bool_] = place[None, :] >= place[:, None]
+    if scoring != "pll-l2r":
+        return is_later
+    is_same_word: npt.NDArray[np.bool_] = word[None, :] == word[:, None]
+    return is_later & is_same_word

@@ -1,4 +1,4 @@
-"""Asks a masked language model for the logits of some places of each row."""
+"""Runs a masked language model, and its head at some places of each row only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 
 class MaskHead:
-    """A masked language model whose head sees the hidden states of those places alone that are
-    read.
+    """A masked language model whose head computes logits only at the places that are read.
+
+    The head is the part with the most parameters: it has a row for each entry of the vocabulary.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast):
@@ -29,35 +30,40 @@ class MaskHead:
         self.model = model
 
     def logits(
-        self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool
+        self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, *, plain: bool
     ) -> torch.Tensor:
         """Returns the logits at one place of each row.
 
         Args:
-            inputs: what the model is given, see `DeviceRows.inputs`; each of shape (rows, length).
-            places: shape (rows,), on the model's device.
-            plain: whether to let the head see every position, as a check.
+            inputs: the model's arguments, see `DeviceRows.inputs`; each of shape (rows, length).
+            places: shape (rows,), on the model's device; each must be a place of its row.
+            plain: whether to compute logits at every place, for the audit.
 
         Returns:
             float32, shape (rows, vocabulary), on the model's device.
         """
-        logits: torch.Tensor = self.outputs(inputs, places[:, None], plain).logits[:, 0]
+        logits: torch.Tensor = self.outputs(inputs, places[:, None], plain=plain).logits[:, 0]
         return logits.float()
 
     def outputs(
-        self, inputs: Mapping[str, torch.Tensor], places: torch.Tensor, plain: bool, **options: bool
+        self,
+        inputs: Mapping[str, torch.Tensor],
+        places: torch.Tensor,
+        *,
+        plain: bool,
+        **switches: bool,
     ) -> Any:
-        """Returns what the model gives, its logits only those at some places of each row.
+        """Returns the model's outputs, with `logits` of shape (rows, places, vocabulary).
 
         Args:
             inputs: see `logits`.
-            places: shape (rows, places), on the model's device.
+            places: shape (rows, places), on the model's device; see `logits`.
             plain: see `logits`.
-            options: what else the model is asked for.
+            switches: further arguments of the model, such as `output_attentions`.
         """
         base = self.model.base_model
         if plain or base is self.model:
-            outputs = self.model(**inputs, **options)
+            outputs = self.model(**inputs, **switches)
             outputs.logits = at_places(outputs.logits, places)
             return outputs
 
@@ -66,18 +72,18 @@ class MaskHead:
             output["last_hidden_state"] = at_places(states, places)
             return output
 
-        # The head acts on each position by itself, so it need only see the hidden states of these
-        # places. The hook goes again: the model may be used without this head.
+        # The head acts on each place by itself, so it needs the hidden states of these places only.
+        # The hook is removed: other code may use the model.
         with base.register_forward_hook(keep_places):
-            return self.model(**inputs, **options)
+            return self.model(**inputs, **switches)
 
 
 def at_places(values: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Returns what stands at some places of each row.
+    """Returns the values at some places of each row.
 
     Args:
         values: shape (rows, length, size).
-        places: shape (rows, places).
+        places: shape (rows, places); each must be a place of its row.
 
     Returns:
         Shape (rows, places, size).

@@ -1,6 +1,4 @@
-"""How many tokens words are within a sentence; a masked language model can be asked for words of
-one token.
-"""
+"""Counts the tokens of words within a sentence, for models that score words of one token only."""
 
 from __future__ import annotations
 
@@ -14,11 +12,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 BEFORE, BEHIND = "there", "is"
-"""What stands around a word."""
+"""The words before and behind a word, which is then tokenized as in a text."""
 
 
 def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[bool]:
-    """Says of each word whether it is one known token in the middle of a sentence.
+    """Returns whether each word is one known token in the middle of a sentence.
 
     Raises:
         ModelError: the tokenizer has no mask token.
@@ -32,9 +30,7 @@ def are_one_token(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> l
 
 
 def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> list[int]:
-    """Says of each word how many tokens it is in the middle of a sentence, 0 where one of them is
-    unknown.
-    """
+    """Returns the number of tokens of each word in a sentence; 0 if one of them is unknown."""
     return counts_in_sentence(
         tokenizer.backend_tokenizer, tokenizer.mask_token, tokenizer.unk_token_id, words
     )
@@ -43,13 +39,12 @@ def token_counts(tokenizer: PreTrainedTokenizerFast, words: Sequence[str]) -> li
 def counts_in_sentence(
     backend: Tokenizer, mask: str | None, unknown: int | None, words: Sequence[str]
 ) -> list[int]:
-    """Says of each word how many tokens it is in the place of the mask, 0 where one of them is
-    unknown.
+    """Returns the number of tokens of each word in a sentence; 0 if one of them is unknown.
 
     Args:
         backend: the tokenizer.
-        mask: its mask token, None where it has none.
-        unknown: id of its token for what it does not know, None where it knows all.
+        mask: its mask token, whose place the words take; None if it has none.
+        unknown: the id of its unknown token; None if its vocabulary covers every text.
         words: the words.
     """
 
@@ -61,8 +56,12 @@ def counts_in_sentence(
     behind = len(encode(f"{BEFORE} {BEHIND}")) - before
     if mask is not None:
         around = encode(f"{BEFORE} {mask} {BEHIND}")
-        before = [one == backend.token_to_id(mask) for one in around].index(True)
+        is_mask = [token == backend.token_to_id(mask) for token in around]
+        before = is_mask.index(True)
         behind = len(around) - before - 1
-    found = [encode(f"{BEFORE} {word} {BEHIND}") for word in words]
-    tokens = [ids[before : len(ids) - behind] for ids in found]
-    return [0 if unknown in ids else len(ids) for ids in tokens]
+    counts = []
+    for word in words:
+        ids = encode(f"{BEFORE} {word} {BEHIND}")
+        own = ids[before : len(ids) - behind]
+        counts.append(0 if unknown in own else len(own))
+    return counts

@@ -56,7 +56,7 @@ class Recipe:
     lower: bool = False
 
     @classmethod
-    def of(cls, name: str, folder: Path) -> Recipe:
+    def read(cls, name: str, folder: Path) -> Recipe:
         """Reads the recipe of a checkpoint.
 
         Without files of sentence-transformers, it is the default recipe of that library.

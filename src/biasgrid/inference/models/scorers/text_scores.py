@@ -54,19 +54,19 @@ class TextScores(WholeTextBackEnd):
 
     @torch.inference_mode()
     def run(
-        self, encoded: WholeTexts, batch: Batch, plain: bool = False
+        self, encoding: WholeTexts, batch: Batch, *, plain: bool = False
     ) -> dict[str, torch.Tensor]:
         """Scores rows of one length.
 
         Args:
-            encoded: the encoded texts.
+            encoding: the encoded texts.
             batch: which rows.
             plain: not used: there are no shortcuts.
 
         Returns:
             `score`, float32, shape (rows,).
         """
-        logits = self.model(**encoded.on_device.inputs(batch)).logits.float()
+        logits = self.model(**encoding.on_device.inputs(batch)).logits.float()
         probabilities = logits.softmax(dim=1) if self.activation == "softmax" else logits.sigmoid()
         counted = probabilities[:, self.places]
         return {
@@ -74,10 +74,10 @@ class TextScores(WholeTextBackEnd):
         }
 
     def table(
-        self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`score`) from what `run` returned."""
-        return pl.DataFrame({"score": columns["score"], "truncated": encoded.cut[part.instances]})
+        return pl.DataFrame({"score": columns["score"], "truncated": encoding.cut[part.instances]})
 
 
 def class_places(config: PretrainedConfig, labels: Sequence[str], activation: str) -> list[int]:

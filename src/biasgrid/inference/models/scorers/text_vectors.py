@@ -53,9 +53,9 @@ class TextVectors(WholeTextBackEnd):
         """Loads model, tokenizer and recipe of a record.
 
         Raises:
-            ModelError: see `Recipe.of`.
+            ModelError: see `Recipe.read`.
         """
-        recipe = Recipe.of(checkpoint_name(record), local_folder(record))
+        recipe = Recipe.read(checkpoint_name(record), local_folder(record))
         back_end = super().load(record, settings)
         back_end.recipe = recipe
         back_end.most = back_end.most or recipe.longest
@@ -67,24 +67,24 @@ class TextVectors(WholeTextBackEnd):
 
     @torch.inference_mode()
     def run(
-        self, encoded: WholeTexts, batch: Batch, plain: bool = False
+        self, encoding: WholeTexts, batch: Batch, *, plain: bool = False
     ) -> dict[str, torch.Tensor]:
         """Encodes rows of one length, none of which has padding.
 
         Args:
-            encoded: the encoded texts.
+            encoding: the encoded texts.
             batch: which rows.
             plain: not used: there are no shortcuts.
 
         Returns:
             `vector`, float32, shape (rows, hidden size).
         """
-        states = self.model(**encoded.on_device.inputs(batch)).last_hidden_state.float()
+        states = self.model(**encoding.on_device.inputs(batch)).last_hidden_state.float()
         return {"vector": torch.nn.functional.normalize(self.recipe.pool(states), dim=1)}
 
     def table(
-        self, encoded: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
+        self, encoding: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
         """Makes columns of the answers (`vector`) from what `run` returned."""
         vectors = pl.Series("vector", columns["vector"]).cast(pl.List(pl.Float32))
-        return pl.DataFrame({"vector": vectors, "truncated": encoded.cut[part.instances]})
+        return pl.DataFrame({"vector": vectors, "truncated": encoding.cut[part.instances]})

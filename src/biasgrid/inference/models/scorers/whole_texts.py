@@ -46,9 +46,9 @@ class WholeTextBackEnd(LocalBackEnd):
         """Returns a text as it is read."""
         return text
 
-    def encode(self, asked: pl.DataFrame, whole: bool) -> WholeTexts:
+    def encode(self, instances: pl.DataFrame, *, whole: bool) -> WholeTexts:
         """Tokenizes texts as a whole, and cuts those that are longer than the model takes."""
-        texts = [(self.prepare(text),) for text in asked["text"].cast(pl.String)]
+        texts = [(self.prepare(text),) for text in instances["text"].cast(pl.String)]
         taken = longest_input(self.model, self.tokenizer)
         rows, cut = truncate_rows(self.tokenizer, texts, min(taken, self.most or taken))
         if cut.any():
@@ -57,7 +57,7 @@ class WholeTextBackEnd(LocalBackEnd):
                 cut.sum(),
                 len(cut),
             )
-        return WholeTexts(rows, DeviceRows.of(rows, self.model), cut)
+        return WholeTexts(rows, DeviceRows.from_rows(rows, self.model), cut)
 
 
 def truncate_rows(

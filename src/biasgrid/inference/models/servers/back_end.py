@@ -298,7 +298,7 @@ class Server(BackEnd):
     @property
     def thoughts(self) -> Thoughts:
         """What the model puts around thoughts."""
-        return Thoughts.of(self.generation["thinking"])
+        return Thoughts.from_setting(self.generation["thinking"])
 
     @property
     def writing(self) -> dict[str, Any]:
