@@ -270,7 +270,10 @@ def test_the_core_imports_and_names_no_family() -> None:
     named = re.compile(rf"^({one})$|families[./]({one})\b|(^|; )({one}): ")
     found = {(module, text) for module in core for text in texts_of(module) if named.search(text)}
     # The mode in which groups are compared case by case, and pairs of groups, subjects or names.
-    of_groups = ("report.figures.drawing.intervals", "report.figures.groups.group_differences")
+    of_groups = [
+        f"report.figures.groups.{name}"
+        for name in ("answer_pairs", "group_differences", "group_pairs")
+    ]
     pairs = {(module, "pairs") for module in (*of_groups, "stats.noise.components")}
     assert found == {("groups.records", "counterfactual"), *pairs}
     root = PACKAGE.parents[1]

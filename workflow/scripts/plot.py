@@ -14,7 +14,7 @@ import polars as pl
 
 from biasgrid.report.figures.drawing.context import (
     CONTEXT_TABLES,
-    OF_GRID,
+    GRID_TABLES,
     FigureContext,
     draw_figure,
 )
@@ -26,7 +26,7 @@ from biasgrid.tables.summary import ModelFacts
 
 params = snakemake.params
 files = {name: snakemake.input[name] for name in CONTEXT_TABLES}
-cell_files = [file for name in files if name not in OF_GRID for file in files[name]]
+cell_files = [file for name in files if name not in GRID_TABLES for file in files[name]]
 check_made_with(snakemake.input.measures, cell_files)
 measures = read_tables(snakemake.input.measures, MEASURES)
 tables = {name: read_tables(paths, CONTEXT_TABLES[name]) for name, paths in files.items()}

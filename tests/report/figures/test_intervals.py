@@ -53,8 +53,8 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
         model: {pair: value for pair, (value, _) in values.items()} for model in ("one", "three")
     }
     certain = with_known(by_pair(gammas), known_of(rows))
-    found = associations.strongest(certain, count=5).select(
-        "model", "subject", "attribute", "low", "high", "found"
+    found = associations.strongest(certain, most=5).select(
+        "model", "subject", "attribute", "low", "high", "is_significant"
     )
     picked = [("Ann", "stole", 0.05, 0.5, True), ("Ann", "slept", None, None, False)]
     assert found.rows() == [(model, *row) for model in ("one", "three") for row in picked]
@@ -88,10 +88,13 @@ def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
     gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
     rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
     certain = with_known(by_pair(gammas), known_of(rows))
-    own = heat_map.mean_gamma(certain, heat_map.panels_of(certain, FAITHS))
-    assert own.select("kind", "found").rows() == [("BERT base", False), ("BERT large", True)]
-    assert heat_map.mean_gamma(certain, KINDS)["found"].to_list() == [True]
-    assert heat_map.mean_gamma(by_pair(gammas), KINDS)["found"].to_list() == [None]
+    own = heat_map.mean_gamma(certain, heat_map.model_to_panel(certain, FAITHS))
+    assert own.select("kind", "is_significant").rows() == [
+        ("BERT base", False),
+        ("BERT large", True),
+    ]
+    assert heat_map.mean_gamma(certain, KINDS)["is_significant"].to_list() == [True]
+    assert heat_map.mean_gamma(by_pair(gammas), KINDS)["is_significant"].to_list() == [None]
 
 
 def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
@@ -128,7 +131,7 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     }
     context = replace(FAITHS, tables={"intervals": table_of(INTERVALS, over_clusters, **shared)})
     figure = subject_groups.figure(measures, context)
-    shown = figure.data.select("name", "value", "low", "high", "high_all", "found").rows()
+    shown = figure.data.select("name", "value", "low", "high", "high_all", "is_significant").rows()
     near = pytest.approx
     assert shown == [
         ("nurse", 0.2, near(0.19), near(0.21), near(0.35), True),
@@ -145,7 +148,7 @@ def test_clusters_are_judged_over_names_too_and_one_of_two_is_drawn() -> None:
     )
 
 
-def test_many_models_share_the_panels_of_their_kinds_and_the_title_says_so() -> None:
+def test_many_models_share_the_model_to_panel_their_kinds_and_the_title_says_so() -> None:
     many = {(f"name {i}", attribute): i / 100 for i in range(80) for attribute in ATTRIBUTES}
     figure = heat_map.figure(by_pair(dict.fromkeys(MODELS, many)), FAITHS)
     assert categories(figure.data, "kind") == ["SQuAD", "LM"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from biasgrid.report.figures.drawing.layout import both_ends, columns_of, shorten_all
+from biasgrid.report.figures.drawing.layout import both_ends, panel_columns, shorten_all
 from biasgrid.report.figures.drawing.theme import legend_columns, palette
 
 
@@ -31,4 +31,4 @@ def test_colours_are_distinct(count: int) -> None:
 
 @pytest.mark.parametrize(("panels", "columns"), [(1, 1), (5, 5), (6, 3), (11, 4), (15, 5)])
 def test_lines_of_panels_are_as_long_as_each_other(panels: int, columns: int) -> None:
-    assert columns_of(panels, 5) == columns
+    assert panel_columns(panels, 5) == columns

@@ -33,7 +33,7 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
         ("Bob", "slept"): (0.1001, 1.0, 1.0),
     }
     figure = significant_associations.figure(associations(tests, 4), FAITHS)
-    assert figure.data.select("value", "height", "found").rows() == [
+    assert figure.data.select("value", "height", "result").rows() == [
         (0.1, 0.0, "not significant"),
         (0.3, pytest.approx(4), "significant"),
         (-0.3, pytest.approx(8), "significant"),

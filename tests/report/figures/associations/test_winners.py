@@ -44,7 +44,7 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
     measures = pl.concat([by_pair(of_models, "win_ratio"), by_pair(of_models, "gamma")])
     certain = with_known(measures, measures_of(rows, **known))
     figure = winners.figure(certain, FAITHS)
-    shown = figure.data.select("model", "subject", "value", "low", "high", "found").rows()
+    shown = figure.data.select("model", "subject", "value", "low", "high", "is_significant").rows()
     of_one = [row[1:] for row in shown if row[0] == "BERT base"]
     assert of_one == [
         ("Bob", 0.9, 0.8, 1.0, True),

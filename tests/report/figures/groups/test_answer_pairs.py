@@ -39,7 +39,7 @@ def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() ->
     shown = rows["female, non-binary"]
     assert (shown["null_mean"], shown["value"]) == pytest.approx((0.24, 0.22))
     assert (shown["low"], shown["high"]) == pytest.approx((0.19, 0.23))
-    assert [row["found"] for row in rows.values()] == [False, False, True]
+    assert [row["is_significant"] for row in rows.values()] == [False, False, True]
     # The pair that is least alike stands at the top.
     assert figure.data.schema["name"].categories[-1] == "male, non-binary"  # type: ignore[attr-defined]
     assert "ROUGE-L" in figure.labels.x

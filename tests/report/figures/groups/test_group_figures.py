@@ -62,7 +62,7 @@ def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> N
 
 def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.DataFrame) -> None:
     unmeasured = {"none": ModelFacts("LM", "BERT large", {})}
-    assert context_of(unmeasured | MODELS).names(measures) == {
+    assert context_of(unmeasured | MODELS).model_labels(measures) == {
         "mild": "BERT base (Sentiment)",
         "strong": "BERT large",
         "other": "BERT base (Entailment)",
@@ -209,7 +209,7 @@ def test_templates_are_called_by_what_they_say(measures: pl.DataFrame) -> None:
 
 
 def test_curves_fall_and_end_where_no_case_fails(measures: pl.DataFrame) -> None:
-    rates = failure_curve.curves(measures)
+    rates = failure_curve.failure_rates(measures)
     keys = ["model", "bias_type", "difference"]
     assert rates.group_by(keys).agg(falls=pl.col("value").diff().max() <= 0)["falls"].all()
     end = failure_curve.last_threshold(rates, THRESHOLD)
@@ -246,7 +246,9 @@ def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(
     known = with_known(measures, measures_of([pair | of_pair], **shared))
     intervals = table_of(INTERVALS, [over_words], **shared, options="", n=4)
     figure = group_differences.figure(known, replace(FEELINGS, tables={"intervals": intervals}))
-    (row,) = figure.data.select("model", "low", "high", "low_all", "high_all", "found").rows()
+    (row,) = figure.data.select(
+        "model", "low", "high", "low_all", "high_all", "is_significant"
+    ).rows()
     assert row == ("BERT large", 0.1, 0.3, -0.1, 0.5, True)
     assert "thick: 95 % over 9 clusters" in figure.labels.subtitle
 
@@ -266,7 +268,7 @@ def test_failure_rates_have_bands_where_there_are_intervals(measures: pl.DataFra
         high=pl.when(one).then(0.4),
         clusters=pl.when(one).then(pl.lit(9, pl.Int64)),
     )
-    assert failure_curve.curves(banded).drop_nulls("low").select(
+    assert failure_curve.failure_rates(banded).drop_nulls("low").select(
         "low", "high", "clusters"
     ).rows() == [(0, 0.4, 9)]
     assert "bands: 95 % over 9 clusters" in failure_curve.figure(banded, FEELINGS).labels.subtitle

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    geom_vline,
-    ggplot,
-    labs,
-    scale_fill_manual,
-    scale_y_discrete,
-)
+from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
-from biasgrid.report.figures.drawing.layout import columns_of, order_by_value, shorten_text
-from biasgrid.report.figures.drawing.theme import (
-    CHARACTER,
-    FAINT,
-    GAMMA,
-    OKABE_ITO,
-    biasgrid_theme,
-    empty_figure,
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.panels import place_in_model, ranked_panels
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    draw,
+    interval,
+    point,
+    significance_point,
 )
+from biasgrid.report.figures.drawing.theme import FAINT, GAMMA, OKABE_ITO, empty_figure
 from biasgrid.stats.multiplicity import is_significant
-from biasgrid.stats.ordering import select_rows, values_in_order
+from biasgrid.stats.ordering import select_rows
 
 CAPTION = (
     f"The pairs of subject and attribute with the largest positive {GAMMA} of shares for each "
@@ -39,13 +30,13 @@ MOST_ASSOCIATIONS = 20
 """Maximum number of associations of a single model; the more models, the fewer of each."""
 FEWEST_ASSOCIATIONS = 6
 MOST_ASSOCIATION_ROWS = 90
-LONGEST_ASSOCIATION = 46
-ASSOCIATION_PANELS = 3
-KEY_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
+"""Number of associations of all models, if this leaves each at least the fewest."""
+ROW_HEIGHT = 0.19
+"""Height of an association in inches."""
 ASSOCIATION_KEYS = ["model", "subject", "attribute"]
 
 
-def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
+def strongest(measures: pl.DataFrame, most: int) -> pl.DataFrame:
     """Picks the pairs of subject and attribute with the largest gamma of each model.
 
     Gamma is antisymmetric, so each association of one subject is a dissociation of those it is
@@ -53,29 +44,35 @@ def strongest(measures: pl.DataFrame, count: int) -> pl.DataFrame:
 
     Args:
         measures: the measures of a dataset's cells.
-        count: the number of pairs of each model.
+        most: the maximum number of pairs of each model.
 
     Returns:
         `model`, `subject`, `attribute`, `value`, `clusters`, `low` and `high` (of the selected
-        interval, null unless significant) and `found` (whether it is significant); the strongest
-        pair of each model first.
+        interval, null unless significant) and `is_significant`, false if it was not tested; the
+        strongest pair of each model first.
     """
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     positive = gamma.filter(pl.col("value") > 0)
-    ranked = positive.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
-    picked = ranked.group_by("model", maintain_order=True).head(count)
-    found = is_significant().fill_null(value=False)
+    by_size = positive.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
+    strongest_rows = by_size.group_by("model", maintain_order=True).head(most)
+    significance = is_significant().fill_null(value=False)
     ends = {"low": "selected_low", "high": "selected_high"}
-    return picked.select(*ASSOCIATION_KEYS, "value", "clusters", **ends, found=found)
+    return strongest_rows.select(
+        *ASSOCIATION_KEYS, "value", "clusters", **ends, is_significant=significance
+    )
 
 
 def gamma_by_cluster(context: FigureContext) -> pl.DataFrame:
     """Returns `model`, `subject`, `attribute`, `cluster` and `gamma` of each cluster."""
     clusters = context.table("design").filter(pl.col("name") == "mu_without")
-    of_templates = clusters.select("model", "cluster", template=pl.col("templates").str.split(", "))
-    cluster_of = of_templates.explode("template").with_columns(pl.col("template").cast(pl.UInt16))
+    cluster_templates = clusters.select(
+        "model", "cluster", template=pl.col("templates").str.split(", ")
+    )
+    template_clusters = cluster_templates.explode("template").with_columns(
+        pl.col("template").cast(pl.UInt16)
+    )
     by_template = context.table("parts").drop_nulls("template")
-    rows = by_template.join(cluster_of, on=["model", "template"])
+    rows = by_template.join(template_clusters, on=["model", "template"])
     weighted_mean = (pl.col("value") * pl.col("n")).sum() / pl.col("n").sum()
     keys = [*ASSOCIATION_KEYS, "cluster"]
     return rows.group_by(keys).agg(gamma=weighted_mean).sort(keys)
@@ -88,57 +85,58 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models, and other tables.
     """
-    heading, names = f"Strongest associations: {context.title}", context.names(measures)
-    count = max(FEWEST_ASSOCIATIONS, min(MOST_ASSOCIATIONS, MOST_ASSOCIATION_ROWS // len(names)))
-    rows = strongest(measures, count)
+    title, labels = f"Strongest associations: {context.title}", context.model_labels(measures)
+    readable_count = min(MOST_ASSOCIATIONS, MOST_ASSOCIATION_ROWS // len(labels))
+    most = max(FEWEST_ASSOCIATIONS, readable_count)
+    rows = strongest(measures, most)
     if rows.is_empty():
-        return empty_figure(heading, "no association is above 0")
-    shown = rows.select(*ASSOCIATION_KEYS)
-    marks = shown.join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
-    models = values_in_order(rows, "model")
-    panels = [name for model, name in names.items() if model in models]
-    # A pair may be in several panels, each of which has an order of its own.
-    place = pl.format("{}{}{}: {}", "model", pl.lit(KEY_SEPARATOR), "subject", "attribute")
-    model_name = pl.col("model").replace_strict(names)
-    rows = rows.with_columns(place=place, model=model_name)
-    marks = marks.with_columns(place=place, model=model_name)
-    places = rows["place"].to_list()[::-1]
-    rows = order_by_value(rows, model=panels, place=places)
-    marks = order_by_value(marks, model=panels, place=places)
-    short = {}
-    for name in places:
-        _, _, pair = name.partition(KEY_SEPARATOR)
-        short[name] = shorten_text(pair, LONGEST_ASSOCIATION)
-    columns = columns_of(len(panels), ASSOCIATION_PANELS)
-    beside = CHARACTER * max(map(len, short.values()))
-    # Only significant associations have intervals, so a note on clusters would mislead.
-    is_tested = rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
-    certain = interval_note(rows, context.level)
-    if is_tested and not rows["found"].any():
-        certain = "none is significant"
+        return empty_figure(title, "no association is above 0")
+    place = place_in_model("subject", "attribute")
+    panels = ranked_panels(rows, labels, place)
+    keys = rows.select(ASSOCIATION_KEYS)
+    clusters = keys.join(gamma_by_cluster(context), on=ASSOCIATION_KEYS, maintain_order="left")
+    clusters = clusters.with_columns(place=place, model=pl.col("model").replace_strict(labels))
     return (
-        ggplot(rows, aes("value", "place"))
-        + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_point(aes("gamma"), marks.drop_nulls("gamma"), shape="|", color=FAINT, size=1.8)
-        + interval_lines(rows, "place", color=OKABE_ITO[0], size=0.8)
-        + geom_point(aes(fill="found"), size=2, color=OKABE_ITO[0], show_legend=False)
-        + facet_wrap("model", ncol=columns, scales="free_y")
-        + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
-        + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
-        + labs(
-            title=heading,
-            subtitle=(
-                "dot: mean of the clusters, the small marks; filled: significant; line: selected "
-                f"interval, {certain}"
-            ),
-            x=(
-                f"{GAMMA}(subject, attribute): positive = associated more with this "
-                "subject than others"
-            ),
-            y="subject: attribute",
+        draw(
+            FigureSpecification(
+                rows=panels.rows,
+                x="value",
+                y="place",
+                layers=[
+                    point("gamma", rows=clusters, shape="|", color=FAINT, size=1.8),
+                    interval(color=OKABE_ITO[0], size=0.8),
+                    significance_point(size=2),
+                ],
+                title=title,
+                subtitle=(
+                    "dot: mean of the clusters, the small marks; filled: significant; line: "
+                    f"selected interval, {selected_interval_note(rows, context.level)}"
+                ),
+                x_title=(
+                    f"{GAMMA}(subject, attribute): positive = associated more with this subject "
+                    "than others"
+                ),
+                y_title="subject: attribute",
+                orders=panels.orders,
+                panels=panels.facet,
+                reference=0,
+                width=max(8, panels.width),
+                height=1.5 + panels.lines * (0.5 + ROW_HEIGHT * most),
+            )
         )
-        + biasgrid_theme(
-            max(8, columns * (beside + 2.4)),
-            1.5 + -(-len(panels) // columns) * (0.5 + 0.19 * count),
-        )
+        + panels.scale
     )
+
+
+def selected_interval_note(rows: pl.DataFrame, level: float) -> str:
+    """Returns coverage and clusters of the intervals, or that there are none.
+
+    Args:
+        rows: from `strongest`.
+        level: the coverage of intervals.
+    """
+    has_clusters = rows["clusters"].drop_nulls().cast(pl.Int64).gt(1).any()
+    # Only significant associations have intervals, so a note on clusters would mislead.
+    if has_clusters and not rows["is_significant"].any():
+        return "none is significant"
+    return interval_note(rows, level)

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 from mizani.bounds import squish
-from plotnine import (
-    aes,
-    element_text,
-    facet_wrap,
-    geom_raster,
-    ggplot,
-    guides,
-    labs,
-    scale_fill_gradient2,
-    scale_x_discrete,
-    scale_y_discrete,
-    theme,
-)
+from plotnine import facet_wrap, geom_raster, ggplot, scale_fill_gradient2
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
     MOST_FIGURE_ROWS,
     both_ends,
-    columns_of,
-    in_lines,
-    omitted_text,
-    order_by_value,
+    omission_note,
+    panel_columns,
+    panel_title,
     shorten_all,
 )
+from biasgrid.report.figures.drawing.specification import FigureSpecification, Layer, draw
 from biasgrid.report.figures.drawing.theme import (
     CELL_SIDE,
     GAMMA,
@@ -38,15 +26,13 @@ from biasgrid.report.figures.drawing.theme import (
     MOST,
     NEUTRAL,
     NOT_ASKED,
-    colour_bar,
     colour_limit,
     empty_figure,
     geom_dots,
-    heat_map_theme,
+    heat_map_parts,
 )
 from biasgrid.stats.multiplicity import is_significant
-from biasgrid.stats.ordering import select_rows, values_in_order
-from biasgrid.stats.ordering import seriate as seriated
+from biasgrid.stats.ordering import select_rows, seriate, values_in_order
 from biasgrid.tables.files import means_by
 
 CAPTION = (
@@ -73,15 +59,14 @@ FEW_PANELS = 4
 """Number of panels above which cells are as small as possible."""
 
 
-def panels_of(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
+def model_to_panel(measures: pl.DataFrame, context: FigureContext) -> dict[str, str]:
     """Returns the panel of each model: its own or, if these were too many to read, its kind's."""
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"])
-    names = context.names(gamma)
-    rows_of_panel = min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS)
-    if len(names) * rows_of_panel <= MOST_PANEL_ROWS:
-        return names
-    kinds = dict(context.facts(gamma).select("model", "kind").iter_rows())
-    return {model: kinds[model] for model in names}
+    labels = context.model_labels(gamma)
+    panel_rows = min(gamma["subject"].n_unique(), MOST_FIGURE_ROWS)
+    if len(labels) * panel_rows <= MOST_PANEL_ROWS:
+        return labels
+    return dict(context.model_facts(gamma).select("model", "kind").iter_rows())
 
 
 def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFrame:
@@ -93,15 +78,16 @@ def mean_gamma(measures: pl.DataFrame, panels: Mapping[str, str]) -> pl.DataFram
 
     Returns:
         All combinations of `kind` (the panel), `subject` and `attribute`, with `gamma` (null if no
-        model of the panel was asked) and `found` (whether it is significant in any of its models,
-        null if none was tested).
+        model of the panel was asked) and `is_significant` (in any of its models; null if none was
+        tested).
     """
     keys = ["kind", "subject", "attribute"]
     gamma = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     gamma = gamma.with_columns(kind=pl.col("model").replace_strict(panels))
-    found = gamma.group_by(keys).agg(found=is_significant().any(ignore_nulls=False))
+    in_any_model = is_significant().any(ignore_nulls=False)
+    significance = gamma.group_by(keys).agg(is_significant=in_any_model)
     means = means_by(gamma, keys).rename({"value": "gamma"})
-    means = means.join(found, on=keys, how="left", maintain_order="left")
+    means = means.join(significance, on=keys, how="left", maintain_order="left")
     kinds, subjects, attributes = (
         means.select(pl.col(key).unique(maintain_order=True)) for key in keys
     )
@@ -126,7 +112,7 @@ def seriated_labels(means: pl.DataFrame) -> tuple[list[str], list[str]]:
     matrix = matrix.with_columns(pl.col("gamma").fill_null(0))
     subjects, attributes = values_in_order(matrix, "subject"), values_in_order(matrix, "attribute")
     values = matrix["gamma"].to_numpy().reshape(len(subjects), len(attributes))
-    by_subject, by_attribute = seriated(values)
+    by_subject, by_attribute = seriate(values)
     return [subjects[row] for row in by_subject], [attributes[column] for column in by_attribute]
 
 
@@ -139,59 +125,58 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    panels = panels_of(measures, context)
-    means = mean_gamma(measures, panels)
-    known = means["gamma"].drop_nulls()
-    if len(known) and not known.cast(pl.Boolean).any():
+    panel_by_model = model_to_panel(measures, context)
+    means = mean_gamma(measures, panel_by_model)
+    gammas = means["gamma"].drop_nulls()
+    if len(gammas) and not gammas.cast(pl.Boolean).any():
         reason = f"{GAMMA} is 0 for all subjects and attributes"
         return empty_figure(f"Subjects and attributes: {context.title}", reason)
     all_subjects, all_attributes = seriated_labels(means)
     subjects, attributes = both_ends(all_subjects), both_ends(all_attributes)
-    short = shorten_all(attributes, LONGEST_ATTRIBUTE)
-    kinds = list(dict.fromkeys(panels.values()))
+    short_attributes = shorten_all(attributes, LONGEST_ATTRIBUTE)
+    attribute_labels = list(short_attributes.values())
+    panels = list(dict.fromkeys(panel_by_model.values()))
     cells = means.filter(pl.col("subject").is_in(subjects), pl.col("attribute").is_in(attributes))
-    cells = cells.with_columns(pl.col("attribute").replace_strict(short))
-    cells = order_by_value(cells, kind=kinds)
-    panel = max(cell_side(subjects, len(kinds)) * len(short), NARROWEST)
-    panels_that_fit = int(WIDEST_HEAT_MAP / (panel + PANEL_GAP))
-    columns = columns_of(len(kinds), max(1, min(HEAT_MAP_PANELS, panels_that_fit)))
-    of_means = ", means over the models of a kind" if len(kinds) < len(panels) else ""
-    return (
-        ggplot(cells, aes("attribute", "subject", fill="gamma"))
-        + geom_raster()
-        + not_significant_layer(cells)
-        # Each panel writes its attributes below it: one may be a page away from the next.
-        + facet_wrap(
-            "kind",
-            ncol=columns,
-            scales="free_x",
-            labeller=in_lines(max(panel, SMALLEST / columns - 1)),
-        )
-        + scale_x_discrete(limits=list(short.values()), expand=(0, 0))
-        + scale_y_discrete(limits=subjects[::-1], expand=(0, 0))
-        + fill_scale(colour_limit(cells["gamma"]))
-        + guides(fill=colour_bar())
-        + labs(
-            title=f"Subjects and attributes{of_means}: {context.title}",
+    cells = cells.with_columns(pl.col("attribute").replace_strict(short_attributes))
+    panel_width = max(cell_side(subjects, len(panels)) * len(attributes), NARROWEST)
+    panels_that_fit = int(WIDEST_HEAT_MAP / (panel_width + PANEL_GAP))
+    columns = panel_columns(len(panels), max(1, min(HEAT_MAP_PANELS, panels_that_fit)))
+    width, height = heat_map_size(subjects, attribute_labels, len(panels), columns, panel_width)
+    means_note = ", means over the models of a kind" if len(panels) < len(panel_by_model) else ""
+    not_significant = cells.filter(pl.col("is_significant").not_())
+    small_dot = {"size": 1.1, "color": INK, "alpha": 0.5}
+    plot = draw(
+        FigureSpecification(
+            rows=cells,
+            x="attribute",
+            y="subject",
+            layers=[
+                Layer(geom_raster, {"fill": "gamma"}),
+                Layer(geom_dots, look=small_dot, rows=not_significant),
+            ],
+            title=f"Subjects and attributes{means_note}: {context.title}",
             subtitle=(
                 f"{GAMMA}; small dot: not significant; similar subjects and "
                 "attributes stand together"
-            )
-            + omitted_text(all_subjects, subjects, "subjects")
-            + omitted_text(all_attributes, attributes, "attributes"),
-            x="attribute",
-            y="subject",
-            fill=GAMMA,
+                f"{omission_note(all_subjects, subjects, 'subjects')}"
+                f"{omission_note(all_attributes, attributes, 'attributes')}"
+            ),
+            x_title="attribute",
+            y_title="subject",
+            orders={"kind": panels, "subject": subjects[::-1], "attribute": attribute_labels},
+            # Each panel writes its attributes below it: one may be a page away from the next.
+            panels=facet_wrap(
+                "kind",
+                ncol=columns,
+                scales="free_x",
+                labeller=panel_title(max(panel_width, SMALLEST / columns - 1)),
+            ),
+            width=width,
+            height=height,
         )
-        + heat_map_theme(*size(subjects, list(short.values()), len(kinds), columns, panel))
-        + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
-
-
-def not_significant_layer(cells: pl.DataFrame) -> list[geom_dots]:
-    """Returns the layer of dots on cells that were tested and are not significant."""
-    marked = cells.filter(pl.col("found").not_())
-    return [geom_dots(data=marked, size=1.1, color=INK, alpha=0.5)] if len(marked) else []
+    plot += fill_scale(colour_limit(cells["gamma"]))
+    return plot + heat_map_parts(attribute_labels, subjects[::-1], legend_title=GAMMA)
 
 
 def fill_scale(limit: float) -> scale_fill_gradient2:
@@ -208,29 +193,33 @@ def fill_scale(limit: float) -> scale_fill_gradient2:
     )
 
 
-def cell_side(subjects: list[str], panels: int) -> float:
+def cell_side(subjects: Sequence[str], panel_count: int) -> float:
     """Returns the side of a cell in inches, which is at least the height of a label."""
-    if panels > FEW_PANELS:
+    if panel_count > FEW_PANELS:
         return CELL_SIDE
     return max(CELL_SIDE, min(0.5, 2.5 / len(subjects)))
 
 
-def size(
-    subjects: list[str], attributes: list[str], panels: int, columns: int, panel: float
+def heat_map_size(
+    subjects: Sequence[str],
+    attributes: Sequence[str],
+    panel_count: int,
+    columns: int,
+    panel_width: float,
 ) -> tuple[float, float]:
     """Returns width and height of the figure in inches.
 
     Args:
         subjects: the labels of rows.
         attributes: the labels of columns.
-        panels: the number of panels.
+        panel_count: the number of panels.
         columns: the number of panels side by side.
-        panel: the width of a panel in inches.
+        panel_width: the width of a panel in inches.
     """
     character = 0.06
-    beside = character * max(map(len, subjects)) + 0.5
-    below = character * max(map(len, attributes)) + 0.3
-    rows = -(-panels // columns)
-    width = beside + columns * (panel + PANEL_GAP)
-    height_of_panel = cell_side(subjects, panels) * len(subjects) + below + 0.55
-    return max(width, SMALLEST), 1.6 + rows * height_of_panel
+    subject_width = character * max(map(len, subjects)) + 0.5
+    attribute_height = character * max(map(len, attributes)) + 0.3
+    lines = -(-panel_count // columns)
+    width = subject_width + columns * (panel_width + PANEL_GAP)
+    panel_height = cell_side(subjects, panel_count) * len(subjects) + attribute_height + 0.55
+    return max(width, SMALLEST), 1.6 + lines * panel_height

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    ggplot,
-    labs,
-    scale_x_continuous,
-    scale_y_discrete,
-)
+from plotnine import facet_wrap, ggplot, scale_x_continuous
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.layout import both_ends, omitted_text, order_by_value
-from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.layout import both_ends, omission_note, order_by_value
+from biasgrid.report.figures.drawing.specification import FigureSpecification, draw, point
+from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, empty_figure
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
@@ -36,18 +31,19 @@ def ranks_in_models(measures: pl.DataFrame, context: FigureContext) -> pl.DataFr
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what knows the models' kinds.
+        context: supplies the kind of each model.
 
     Returns:
-        `kind`, `model`, `subject`, `rank`, `models` and `subjects` (counts) and more; rank 1 has
-        the largest gamma.
+        `kind`, `model`, `subject`, `rank` (1 has the largest gamma), `models` (the number of
+        models of the kind), `subjects` (the number of subjects that are ranked), and the columns
+        of gamma.
     """
     gamma = select_rows(measures, "share_gamma", ["subject"])
-    gamma = gamma.join(context.facts(gamma), on="model")
-    models = pl.col("model").n_unique()
-    gamma = gamma.with_columns(models=models.over("kind"))
-    shared = gamma.filter(models.over("kind", "subject") == pl.col("models"))
-    return shared.with_columns(
+    gamma = gamma.join(context.model_facts(gamma), on="model")
+    model_count = pl.col("model").n_unique()
+    gamma = gamma.with_columns(models=model_count.over("kind"))
+    has_all_models = model_count.over("kind", "subject") == pl.col("models")
+    return gamma.filter(has_all_models).with_columns(
         rank=pl.col("value").rank(descending=True).over("model"),
         subjects=pl.len().over("model").cast(pl.Int64),
     )
@@ -60,14 +56,15 @@ def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
-        context: what knows the models' kinds.
+        context: supplies the kind of each model.
 
     Returns:
-        `kind`, `subject`, `mean`, `spread`, `models` and `subjects` (counts), sorted by the rank
-        relative to the number of subjects, averaged over kinds; rank 1 has the largest gamma.
+        `kind`, `subject`, `mean` and `spread` of ranks, `models` and `subjects` as in
+        `ranks_in_models`, sorted by the rank relative to the number of subjects, averaged over
+        kinds.
     """
-    ranked = ranks_in_models(measures, context)
-    means = ranked.group_by("kind", "subject", maintain_order=True).agg(
+    ranks = ranks_in_models(measures, context)
+    means = ranks.group_by("kind", "subject", maintain_order=True).agg(
         mean=pl.col("rank").mean(),
         spread=pl.col("rank").std(ddof=0),
         models=pl.col("models").first(),
@@ -77,12 +74,25 @@ def mean_ranks(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     return means.sort(relative, "subject", "kind")
 
 
-def place_in_panels(means: pl.DataFrame, kinds: list[str]) -> pl.DataFrame:
-    """Adds `panel`, the kind with its number of models, in the order of the kinds."""
+def with_panels(rows: pl.DataFrame) -> pl.DataFrame:
+    """Adds `panel`, the kind with its number of models.
+
+    Args:
+        rows: from `mean_ranks` or `ranks_in_models`.
+    """
     noun = pl.when(pl.col("models") == 1).then(pl.lit("model")).otherwise(pl.lit("models"))
-    points = means.with_columns(panel=pl.format("{} ({} {})", "kind", "models", noun))
-    present = order_by_value(points.unique("panel"), kind=kinds).sort("kind")
-    return order_by_value(points, panel=present["panel"].to_list())
+    return rows.with_columns(panel=pl.format("{} ({} {})", "kind", "models", noun))
+
+
+def panel_order(rows: pl.DataFrame, kinds: Sequence[str]) -> list[str]:
+    """Returns the panels of rows, in the order of the kinds.
+
+    Args:
+        rows: from `with_panels`.
+        kinds: all kinds of models, in order.
+    """
+    panels = rows.unique("panel")
+    return order_by_value(panels, kind=kinds).sort("kind")["panel"].to_list()
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -95,38 +105,39 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models.
     """
     means = mean_ranks(measures, context)
-    several = (means["models"] > 1).any()
-    of_means = ", means over the models of a kind" if several else ""
-    heading = f"Ranks of subjects{of_means}: {context.title}"
+    has_means = (means["models"] > 1).any()
+    title, sizes = f"Ranks of subjects: {context.title}", ""
+    if has_means:
+        title = f"Ranks of subjects, means over the models of a kind: {context.title}"
+        sizes = "; large: mean; small: each model"
     if means.is_empty():
         reason = "the models of each kind share no subject, so no ranks can be averaged"
-        return empty_figure(heading, reason)
+        return empty_figure(title, reason)
     order = values_in_order(means, "subject")
-    shown = both_ends(order)
-    kinds = values_in_order(context.facts(measures), "kind")
-    is_shown = pl.col("subject").is_in(shown)
-    points = place_in_panels(means.filter(is_shown), kinds)
-    small_points = []
-    if several:
-        ranks = ranks_in_models(measures, context).filter(is_shown)
-        of_models = place_in_panels(ranks, kinds)
-        small_points = [geom_point(aes("rank"), of_models, size=1.0, color=OKABE_ITO[4])]
-    return (
-        ggplot(points, aes("mean", "subject"))
-        + small_points
-        + geom_point(size=1.8, color=OKABE_ITO[0])
-        + facet_wrap("panel", nrow=1)
-        + scale_y_discrete(limits=shown[::-1])
-        + scale_x_continuous(minor_breaks=[])
-        + labs(
-            title=heading,
-            subtitle="1 = most associated with the attributes"
-            + ("; large: mean; small: each model" if several else "")
-            + omitted_text(order, shown, "subjects"),
-            x=f"rank by {GAMMA}(subject)",
+    subjects = both_ends(order)
+    is_shown = pl.col("subject").is_in(subjects)
+    rows = with_panels(means.filter(is_shown))
+    panels = panel_order(rows, values_in_order(context.model_facts(measures), "kind"))
+    layers = [point(size=1.8, color=OKABE_ITO[0])]
+    if has_means:
+        ranks = with_panels(ranks_in_models(measures, context).filter(is_shown))
+        layers.insert(0, point("rank", rows=ranks, size=1.0, color=OKABE_ITO[4]))
+    return draw(
+        FigureSpecification(
+            rows=rows,
+            x="mean",
             y="subject",
+            layers=layers,
+            title=title,
+            subtitle=(
+                f"1 = most associated with the attributes{sizes}"
+                f"{omission_note(order, subjects, 'subjects')}"
+            ),
+            x_title=f"rank by {GAMMA}(subject)",
+            y_title="subject",
+            orders={"subject": subjects[::-1], "panel": panels},
+            panels=facet_wrap("panel", nrow=1),
+            width=2 + 3 * max(len(panels), 2),
+            height=1.4 + 0.15 * max(len(subjects), 6),
         )
-        + biasgrid_theme(
-            2 + 3 * max(points["panel"].n_unique(), 2), 1.4 + 0.15 * max(len(shown), 6)
-        )
-    )
+    ) + scale_x_continuous(minor_breaks=[])

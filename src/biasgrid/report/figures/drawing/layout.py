@@ -26,7 +26,12 @@ Ordered = TypeVar("Ordered")
 
 
 def order_by_value(frame: pl.DataFrame, **orders: Sequence[str]) -> pl.DataFrame:
-    """Makes columns categorical, in the order in which plots show their values."""
+    """Makes columns categorical, in the order in which plots show their values.
+
+    Args:
+        frame: rows whose values of these columns are all in their order.
+        orders: the values of each column; on a vertical axis the first is at the bottom.
+    """
     return frame.with_columns(
         pl.col(column).cast(pl.Enum(list(order))) for column, order in orders.items()
     )
@@ -39,10 +44,10 @@ def both_ends(order: Sequence[Ordered], most: int = MOST_FIGURE_ROWS) -> list[Or
     return [*order[: most - most // 2], *order[-(most // 2) :]]
 
 
-def columns_of(panels: int, most: int) -> int:
+def panel_columns(panel_count: int, most: int) -> int:
     """Returns the number of panels side by side, at most `most`, so that lines are equally long."""
-    lines = -(-panels // most)
-    return -(-panels // lines)
+    lines = -(-panel_count // most)
+    return -(-panel_count // lines)
 
 
 def most_rows(lines: int) -> int:
@@ -50,16 +55,18 @@ def most_rows(lines: int) -> int:
     return max(FEWEST_ROWS, min(MOST_FIGURE_ROWS, ALL_ROWS // lines))
 
 
-def omitted_text(order: Sequence[str], shown: Sequence[str], what: str) -> str:
+def omission_note(order: Sequence[str], shown_items: Sequence[str], plural_noun: str) -> str:
     """Returns a note for a subtitle about items that `both_ends` has left out; empty if none.
 
     Args:
         order: all items.
-        shown: the items that are shown.
-        what: the plural noun of the items.
+        shown_items: the items that are shown.
+        plural_noun: names the items, such as `pairs`.
     """
-    left_out = len(order) - len(shown)
-    return f"; {left_out} {what} in the middle are left out" if left_out else ""
+    omitted_count = len(order) - len(shown_items)
+    if not omitted_count:
+        return ""
+    return f"; {omitted_count} {plural_noun} in the middle are left out"
 
 
 def readable_groups(
@@ -69,41 +76,52 @@ def readable_groups(
     return {bias_type: both_ends(groups, most) for bias_type, groups in order.items()}
 
 
-def omitted_groups(order: Mapping[str, list[str]], shown: Mapping[str, list[str]]) -> str:
-    """Returns a note for a subtitle about groups that are not shown; empty if all are."""
-    left_out = {}
+def group_omission_note(
+    order: Mapping[str, Sequence[str]], shown_groups: Mapping[str, Sequence[str]]
+) -> str:
+    """Returns a note for a subtitle about groups that `readable_groups` has left out.
+
+    Args:
+        order: all groups of each bias type.
+        shown_groups: the groups of each bias type that are shown.
+
+    Returns:
+        The note; empty if all groups are shown.
+    """
+    omitted_counts = {}
     for bias_type, groups in order.items():
-        if len(shown[bias_type]) < len(groups):
-            left_out[bias_type] = len(groups) - len(shown[bias_type])
-    if not left_out:
+        omitted_count = len(groups) - len(shown_groups[bias_type])
+        if omitted_count:
+            omitted_counts[bias_type] = omitted_count
+    if not omitted_counts:
         return ""
-    where = f"{len(left_out)} bias types"
-    if len(left_out) == 1:
-        where = next(iter(left_out))
-    return f"; {sum(left_out.values())} groups of {where} in the middle are left out"
+    bias_types = f"{len(omitted_counts)} bias types"
+    if len(omitted_counts) == 1:
+        bias_types = next(iter(omitted_counts))
+    return f"; {sum(omitted_counts.values())} groups of {bias_types} in the middle are left out"
 
 
-def with_names(pairs: pl.DataFrame, between: str = ", ") -> pl.DataFrame:
+def with_pair_names(pairs: pl.DataFrame, separator: str = ", ") -> pl.DataFrame:
     """Adds `name`, the name of a pair of groups; with several bias types, the type is in it.
 
     Args:
         pairs: rows with `bias_type`, `group` and `other`.
-        between: the text between the two groups.
+        separator: the text between the two groups.
     """
-    name = pl.format("{}{}{}", "group", pl.lit(between), "other")
+    name = pl.format("{}{}{}", "group", pl.lit(separator), "other")
     if pairs["bias_type"].n_unique() > 1:
         name = pl.format("{}: {}", "bias_type", name)
     return pairs.with_columns(name=name)
 
 
-def in_lines(width: float) -> Callable[[str], str]:
-    """Returns a function that breaks the title of a panel into lines, for `labeller`.
+def panel_title(width: float) -> Callable[[str], str]:
+    """Returns a `labeller` that breaks the titles of panels into lines.
 
     Args:
-        width: the width of the panel in inches, beyond which its title would meet the next one.
+        width: the width of a panel in inches, beyond which its title would meet the next one.
     """
-    most = max(int(width / STRIP_CHARACTER), 1)
-    return lambda title: "\n".join(wrap(title, most, break_long_words=False))
+    characters = max(int(width / STRIP_CHARACTER), 1)
+    return lambda title: "\n".join(wrap(title, characters, break_long_words=False))
 
 
 def shorten_text(text: str, length: int) -> str:
@@ -119,8 +137,9 @@ def shorten_all(texts: Sequence[str], length: int) -> dict[str, str]:
     """
     short: dict[str, str] = {}
     for text in texts:
-        candidate, number = shorten_text(text, length), 2
+        candidate, repetition = shorten_text(text, length), 1
         while candidate in short.values():
-            candidate, number = f"{shorten_text(text, length - 4)} ({number})", number + 1
+            repetition += 1
+            candidate = f"{shorten_text(text, length - 4)} ({repetition})"
         short[text] = candidate
     return short

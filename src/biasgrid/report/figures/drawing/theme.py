@@ -30,6 +30,8 @@ from plotnine import (
     guides,
     labs,
     scale_fill_gradient,
+    scale_x_discrete,
+    scale_y_discrete,
     theme,
     theme_minimal,
 )
@@ -90,7 +92,7 @@ LEGEND_LINE = 0.21
 """Height of a line of a legend in inches."""
 
 LEGEND_COLOURS = 15
-"""Steps of the colour bar; a bar of images or of a gradient would be misplaced or huge in SVG."""
+"""Steps of the colour bar."""
 
 DOT_DIAMETER = np.sqrt(np.pi)
 """Diameter of a point of size 1, as plotnine draws it."""
@@ -151,11 +153,6 @@ def legend_height(names: Sequence[str], width: float) -> float:
     """Returns the inches by which a legend is higher than one line; see `legend_columns`."""
     lines = ceil(len(names) / legend_columns(names, width))
     return LEGEND_LINE * (lines - 1)
-
-
-def colour_bar() -> guide_colorbar:
-    """Returns the legend of a heat map's colours."""
-    return guide_colorbar(display="rectangles", nbin=LEGEND_COLOURS)
 
 
 def distance_scale(limit: float) -> scale_fill_gradient:
@@ -221,6 +218,7 @@ def biasgrid_theme(width: float, height: float) -> theme:
         plot_title_position="plot",
         plot_subtitle=element_text(size=9, color="#555555", ha="left"),
         strip_text=element_text(size=10, weight="bold"),
+        strip_text_y=element_text(angle=0, ha="left"),
         legend_position="bottom",
         legend_title=element_text(size=9),
         panel_grid_minor=element_blank(),
@@ -230,15 +228,32 @@ def biasgrid_theme(width: float, height: float) -> theme:
     )
 
 
-def heat_map_theme(width: float, height: float) -> theme:
-    """Returns the look of figures whose cells are colours; sizes as in `biasgrid_theme`."""
-    return biasgrid_theme(width, height) + theme(
+def heat_map_parts(
+    x_labels: Sequence[str], y_labels: Sequence[str], legend_title: str
+) -> list[scale_x_discrete | scale_y_discrete | guides | labs | theme]:
+    """Returns axes, legend and look of figures whose cells are colours, without scale of colours.
+
+    Args:
+        x_labels: the columns, from left to right.
+        y_labels: the rows, from bottom to top.
+        legend_title: the title of the colour bar.
+    """
+    look = theme(
         axis_text=element_text(size=7),
-        strip_text_y=element_text(angle=0, ha="left"),
+        axis_text_x=element_text(size=7, angle=90, ha="center", va="top"),
         panel_grid=element_blank(),
         legend_position="top",
         legend_key_width=180,
     )
+    # A bar of images or of a gradient would be misplaced or huge in SVG.
+    colour_bar = guide_colorbar(display="rectangles", nbin=LEGEND_COLOURS)
+    return [
+        scale_x_discrete(limits=x_labels, expand=(0, 0)),
+        scale_y_discrete(limits=y_labels, expand=(0, 0)),
+        guides(fill=colour_bar),
+        labs(fill=legend_title),
+        look,
+    ]
 
 
 def empty_figure(title: str, reason: str) -> ggplot:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
+from typing import NamedTuple
 
 import polars as pl
 from plotnine import (
-    aes,
-    element_text,
     facet_grid,
     geom_point,
     ggplot,
     guide_legend,
     guides,
     labs,
-    position_nudge,
     scale_fill_manual,
     scale_size_area,
     scale_x_continuous,
-    theme,
 )
-from plotnine.geoms.geom import geom
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import interval_lines, interval_note
-from biasgrid.report.figures.drawing.layout import omitted_groups, order_by_value, readable_groups
-from biasgrid.report.figures.drawing.theme import INK, OKABE_ITO, biasgrid_theme, empty_figure
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.layout import group_omission_note, readable_groups
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    Layer,
+    draw,
+    interval,
+)
+from biasgrid.report.figures.drawing.theme import INK, OKABE_ITO, empty_figure
 from biasgrid.stats.ordering import select_rows, values_in_order
 
 CAPTION = (
@@ -40,24 +42,40 @@ CAPTION = (
     "a block for each."
 )
 SURE, CONTRADICTING = "how sure", "contradiction"
+
+
+class Bubble(NamedTuple):
+    """How a measure is drawn: its block, the kind of its answers, and its place in a row.
+
+    Attributes:
+        block: the half of a bias type's panels that the measure is drawn in.
+        kind: the answers that it is about, which have a colour.
+        nudge: the distance above the middle of a row, as a share of the row.
+    """
+
+    block: str
+    kind: str
+    nudge: float
+
+
 BUBBLE_MEASURES = {
-    "certainty_right": (SURE, "right", 1),
-    "certainty_wrong": (SURE, "wrong", -1),
-    "inconsistency_differing": (CONTRADICTING, "answers to both differ", 1),
-    "inconsistency_same": (CONTRADICTING, "the same answer to both", -1),
+    "certainty_right": Bubble(SURE, "right", 0.2),
+    "certainty_wrong": Bubble(SURE, "wrong", -0.2),
+    "inconsistency_differing": Bubble(CONTRADICTING, "answers to both differ", 0.2),
+    "inconsistency_same": Bubble(CONTRADICTING, "the same answer to both", -0.2),
 }
-"""The block of each measure, its answers, and its side: above (1) or below (-1) the middle."""
-BUBBLE_LOOKS = dict(zip((kind for _, kind, _ in BUBBLE_MEASURES.values()), OKABE_ITO, strict=False))
-BUBBLE_DODGE = 0.2
-"""Distance of bubbles from the middle of their row, as a share of the row."""
+KINDS = [bubble.kind for bubble in BUBBLE_MEASURES.values()]
+KIND_COLORS = dict(zip(KINDS, OKABE_ITO, strict=False))
 NAME_WIDTH = 14
 """Characters after which a model's name goes on in the next line."""
 LARGEST_BUBBLE = 6
 """Diameter of the largest bubble, in points."""
-BUBBLE_ROW = 0.34
+ROW_HEIGHT = 0.34
 """Height of a class in inches."""
-SMALLEST, WIDEST = 1.25, 20
-"""Minimum width of a panel, and width of all panels side by side if it allows more, in inches."""
+NARROWEST, WIDEST = 1.25, 2.4
+"""Minimum and maximum width of a panel in inches."""
+WIDEST_PANELS = 20
+"""Width of all panels side by side in inches, if it leaves each the minimum."""
 
 
 def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
@@ -72,9 +90,11 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
     """
     columns = ["model", "bias_type", "group", "value", "low", "high", "clusters", "n"]
     tables = []
-    for measure, (block, kind, _) in BUBBLE_MEASURES.items():
+    for measure, bubble in BUBBLE_MEASURES.items():
         rows = select_rows(measures, measure, ["bias_type", "group"], intervals=True)
-        table = rows.select(columns).with_columns(what=pl.lit(block), kind=pl.lit(kind))
+        table = rows.select(columns).with_columns(
+            what=pl.lit(bubble.block), kind=pl.lit(bubble.kind)
+        )
         tables.append(table)
     return pl.concat(tables).drop_nulls("value")
 
@@ -88,86 +108,98 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
-    heading, rows = f"Answers to statements: {context.title}", class_rows(measures)
+    title, rows = f"Answers to statements: {context.title}", class_rows(measures)
     if rows.is_empty():
-        return empty_figure(heading, "there are no answers")
-    names = {}
-    for model, name in context.names(rows).items():
-        names[model] = "\n".join(wrap(name, NAME_WIDTH))
+        return empty_figure(title, "there are no answers")
+    labels = {}
+    for model, label in context.model_labels(rows).items():
+        labels[model] = "\n".join(wrap(label, NAME_WIDTH))
     order = {}
     for bias_type in sorted(values_in_order(rows, "bias_type")):
         order[bias_type] = values_in_order(rows.filter(bias_type=bias_type), "group")
-    shown = readable_groups(order)
-    points = place_points(rows, shown)
-    points = points.with_columns(pl.col("model").replace_strict(names))
-    points = order_by_value(points, model=list(names.values()))
-    blocks = points["block"].unique().to_list()
-    kinds = [kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])]
-    bubbles: list[geom] = []
-    for _, kind, side in BUBBLE_MEASURES.values():
-        bubbles += layers_of(points.filter(kind=kind), side)
-    lines = points.unique(["block", "group"]).height
-    width = max(SMALLEST, min(2.4, WIDEST / len(names)))
-    return (
-        ggplot(points, aes("value", "group", fill="kind", size="n"))
-        + bubbles
-        + facet_grid("block", "model", scales="free_y", space="free_y")
-        + scale_x_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
-        + scale_fill_manual(BUBBLE_LOOKS, limits=kinds)
-        + scale_size_area(max_size=LARGEST_BUBBLE)
-        + guides(fill=guide_legend(override_aes={"size": 4}))
-        + labs(
-            title=heading,
-            subtitle=(
-                "area: how "
-                f"many; line: {interval_note(points, context.level)}{omitted_groups(order, shown)}"
+    shown_groups = readable_groups(order)
+    rows = shown_rows(rows, shown_groups)
+    rows = rows.with_columns(pl.col("model").replace_strict(labels))
+    orders = {"model": list(labels.values()), **row_orders(rows, shown_groups)}
+    class_count = rows.unique(["block", "group"]).height
+    width = max(NARROWEST, min(WIDEST, WIDEST_PANELS / len(labels)))
+    note = interval_note(rows, context.level)
+    plot = draw(
+        FigureSpecification(
+            rows=rows,
+            x="value",
+            y="group",
+            layers=bubble_layers(rows),
+            title=title,
+            subtitle=f"area: how many; line: {note}{group_omission_note(order, shown_groups)}",
+            x_title=(
+                f"{SURE}: mean share of the answer in P(Yes) + P(No)\n"
+                f"{CONTRADICTING}: mean of |P(Yes | T) + P(Yes | T') - 1|"
             ),
-            x=f"{SURE}: mean share of the answer in P(Yes) + P(No)\n"
-            f"{CONTRADICTING}: mean of |P(Yes | T) + P(Yes | T') - 1|",
-            y="class",
-            fill="",
-            size="answers or pairs",
+            y_title="class",
+            orders=orders,
+            panels=facet_grid("block", "model", scales="free_y", space="free_y"),
+            width=max(9, 3.5 + width * len(labels)),
+            height=2 + ROW_HEIGHT * class_count + 0.15 * len(orders["block"]),
         )
-        + biasgrid_theme(
-            max(9, 3.5 + width * len(names)), 2 + BUBBLE_ROW * lines + 0.15 * len(blocks)
-        )
-        + theme(strip_text_y=element_text(angle=0, ha="left"))
     )
+    plot += scale_x_continuous(limits=(0, 1), breaks=[0, 0.5, 1], labels=["0", "0.5", "1"])
+    plot += scale_fill_manual(KIND_COLORS, limits=orders["kind"])
+    plot += scale_size_area(max_size=LARGEST_BUBBLE)
+    plot += guides(fill=guide_legend(override_aes={"size": 4}))
+    return plot + labs(fill="", size="answers or pairs")
 
 
-def place_points(rows: pl.DataFrame, shown: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Returns the points of the groups that are shown, with `block`, in the order of the figure.
+def bubble_layers(rows: pl.DataFrame) -> list[Layer]:
+    """Returns bubbles and their intervals, kind by kind.
+
+    Args:
+        rows: from `shown_rows`.
+    """
+    columns = {"fill": "kind", "size": "n"}
+    look = {"alpha": 0.75, "stroke": 0.3, "color": INK}
+    layers = []
+    for bubble in BUBBLE_MEASURES.values():
+        kind_rows = rows.filter(kind=bubble.kind)
+        layers.append(Layer(geom_point, columns, look, kind_rows, bubble.nudge))
+        layers.append(interval(rows=kind_rows, nudge=bubble.nudge, color=INK))
+    return layers
+
+
+def shown_rows(rows: pl.DataFrame, shown_groups: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Returns the rows of the groups that are shown, with `block`.
 
     Args:
         rows: from `class_rows`.
-        shown: the groups of each bias type, from top to bottom.
+        shown_groups: the groups of each bias type.
     """
-    pairs, blocks = [], []
-    for bias_type, groups in shown.items():
-        pairs += [(bias_type, group) for group in groups]
-        blocks += [f"{bias_type}: {what}" for what in (SURE, CONTRADICTING)]
-    chosen = pl.DataFrame(pairs, schema=["bias_type", "group"], orient="row")
-    points = rows.join(chosen, on=["bias_type", "group"], how="semi", maintain_order="left")
-    points = points.with_columns(block=pl.format("{}: {}", "bias_type", "what"))
-    # A group may be in two bias types.
-    distinct_groups = list(dict.fromkeys(group for _, group in pairs))
-    return order_by_value(
-        points,
-        block=[block for block in blocks if block in set(points["block"])],
-        group=distinct_groups[::-1],
-        kind=[kind for kind in BUBBLE_LOOKS if kind in set(points["kind"])],
-    )
+    keys = []
+    for bias_type, groups in shown_groups.items():
+        keys += [(bias_type, group) for group in groups]
+    shown_keys = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row")
+    rows = rows.join(shown_keys, on=["bias_type", "group"], how="semi", maintain_order="left")
+    return rows.with_columns(block=pl.format("{}: {}", "bias_type", "what"))
 
 
-def layers_of(points: pl.DataFrame, side: int) -> list[geom]:
-    """Returns the layers of bubbles of a kind and of their intervals; empty without points.
+def row_orders(
+    rows: pl.DataFrame, shown_groups: Mapping[str, Sequence[str]]
+) -> dict[str, list[str]]:
+    """Returns the order of blocks, groups and kinds that rows have.
 
     Args:
-        points: the points of the kind.
-        side: 1 for bubbles above the middle of their rows, -1 for bubbles below.
+        rows: from `shown_rows`.
+        shown_groups: the groups of each bias type, from top to bottom.
     """
-    place = position_nudge(y=BUBBLE_DODGE * side)
-    bubbles: list[geom] = []
-    if len(points):
-        bubbles = [geom_point(data=points, alpha=0.75, stroke=0.3, color=INK, position=place)]
-    return bubbles + interval_lines(points, "group", color=INK, position=place)
+    all_groups: list[str] = []
+    blocks = []
+    for bias_type, groups in shown_groups.items():
+        all_groups += groups
+        blocks += [f"{bias_type}: {what}" for what in (SURE, CONTRADICTING)]
+    # A group may be in two bias types.
+    distinct_groups = list(dict.fromkeys(all_groups))
+    present_blocks, present_kinds = set(rows["block"]), set(rows["kind"])
+    return {
+        "block": [block for block in blocks if block in present_blocks],
+        "group": distinct_groups[::-1],
+        "kind": [kind for kind in KINDS if kind in present_kinds],
+    }

@@ -7,8 +7,17 @@ from plotnine import ggplot
 
 from biasgrid.groups.main_scores import main_similarity
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import draw_beside_null
-from biasgrid.report.figures.drawing.theme import empty_figure
+from biasgrid.report.figures.drawing.intervals import interval_note
+from biasgrid.report.figures.drawing.layout import omission_note
+from biasgrid.report.figures.drawing.panels import PAIR_ROW, model_panels
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    draw,
+    interval,
+    point,
+    significance_point,
+)
+from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, empty_figure
 from biasgrid.stats.multiplicity import is_significant
 from biasgrid.tables.files import means_by
 from biasgrid.tables.metric import parse_options
@@ -21,41 +30,45 @@ CAPTION = (
     "filled if the difference is significant (q at most 0.05). A difference is not always harmful: "
     "read the answers in the report."
 )
-PAIR_COLUMNS = ["model", "group", "other"]
+PAIR_KEYS = ["model", "group", "other"]
 SIMILARITY_NAMES = {"rouge-l": "ROUGE-L", "cosine": "cosine of embeddings"}
 
 
-def answer_pair_rows(measures: pl.DataFrame) -> pl.DataFrame:
+def answer_pair_rows(measures: pl.DataFrame, similarity: str) -> pl.DataFrame:
     """Returns the similarity of answers for pairs of groups.
 
     Args:
         measures: the measures of a dataset's cells.
+        similarity: the options of the measures of one score, from `shown_similarity`.
 
     Returns:
         `model`, `group`, `other`, `value` (the similarity), `corrected` (corrected for noise),
         `null_mean` (the sum of both, which is the noise floor of the prompts that are compared),
         `low` and `high` (the noise floor less the ends of the interval of the corrected value),
-        `clusters`, `found` (whether it is significant) and `score`.
+        `clusters`, and `is_significant`, false if it was not tested.
     """
-    has_vectors = main_similarity(by_vectors=True) in measures["options"]
-    similarity = main_similarity(by_vectors=has_vectors)
-    own = measures.filter(options=similarity)
-    own = own.filter(pl.col("other").is_not_null()).drop_nulls("value")
-    values = own.filter(measure="similarity").select(*PAIR_COLUMNS, similarity="value")
-    corrected = own.filter(measure="similarity_corrected")
-    both = corrected.join(values, on=PAIR_COLUMNS, maintain_order="left")
+    is_pair = pl.col("other").is_not_null()
+    pairs = measures.filter(is_pair, options=similarity).drop_nulls("value")
+    values = pairs.filter(measure="similarity").select(*PAIR_KEYS, similarity="value")
+    corrected_rows = pairs.filter(measure="similarity_corrected")
+    rows = corrected_rows.join(values, on=PAIR_KEYS, maintain_order="left")
     null_mean = pl.col("similarity") + pl.col("value")
-    return both.select(
-        *PAIR_COLUMNS,
+    return rows.select(
+        *PAIR_KEYS,
         "clusters",
         null_mean=null_mean,
         corrected="value",
         value="similarity",
         low=null_mean - pl.col("high"),
         high=null_mean - pl.col("low"),
-        found=is_significant().fill_null(value=False),
-        score=pl.lit(parse_options(similarity)["score"]),
+        is_significant=is_significant().fill_null(value=False),
     )
+
+
+def shown_similarity(measures: pl.DataFrame) -> str:
+    """Returns the options of the similarity that is drawn: of embeddings if there are some."""
+    has_vectors = main_similarity(by_vectors=True) in measures["options"]
+    return main_similarity(by_vectors=has_vectors)
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -65,21 +78,39 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
-    heading, rows = f"Answers for two groups: {context.title}", answer_pair_rows(measures)
+    title, similarity = f"Answers for two groups: {context.title}", shown_similarity(measures)
+    rows = answer_pair_rows(measures, similarity)
     if rows.is_empty():
         return empty_figure(
-            heading, "no text has two answers that can be compared, so there is no noise floor"
+            title, "no text has two answers that can be compared, so there is no noise floor"
         )
     rows = rows.with_columns(name=pl.format("{}, {}", "group", "other"))
     means = means_by(rows, ["name"], "corrected")
     order = means.sort("corrected", "name", descending=[True, False])["name"].to_list()
-    score = rows["score"][0]
-    words = {
-        "title": heading,
-        "subtitle": (
-            "grey: two answers to one text (noise floor); dot: answers for two groups, "
-            "filled if significant"
-        ),
-        "x": f"similarity: {SIMILARITY_NAMES.get(score, score)}; 1 is alike",
-    }
-    return draw_beside_null(rows, context, order, words)
+    panels = model_panels(rows, context, order)
+    score = parse_options(similarity)["score"]
+    note = interval_note(panels.rows, context.level)
+    return draw(
+        FigureSpecification(
+            rows=panels.rows,
+            x="value",
+            y="name",
+            layers=[
+                point("null_mean", shape="|", size=4, stroke=1.2, color=FAINT),
+                interval(color=OKABE_ITO[0], size=0.8),
+                significance_point(size=1.8),
+            ],
+            title=title,
+            subtitle=(
+                "grey: two answers to one text (noise floor); dot: answers for two groups, "
+                f"filled if significant\nline: {note}"
+                f"{omission_note(order, panels.shown_names, 'pairs')}"
+            ),
+            x_title=f"similarity: {SIMILARITY_NAMES.get(score, score)}; 1 is alike",
+            y_title="pair of groups",
+            orders=panels.orders,
+            panels=panels.facet,
+            width=max(7.5, panels.width),
+            height=1.6 + panels.height(row_height=PAIR_ROW, fewest_rows=3),
+        )
+    )

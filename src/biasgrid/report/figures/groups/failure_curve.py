@@ -8,7 +8,6 @@ import polars as pl
 from plotnine import (
     aes,
     coord_cartesian,
-    element_text,
     facet_grid,
     geom_line,
     geom_ribbon,
@@ -49,15 +48,15 @@ DIFFERENCE_NAMES = {
     "largest": "largest difference of two groups",
 }
 MOST_BANDS = 4
-"""Bands of more models would hide each other."""
+"""Maximum number of models with bands; more bands would hide each other."""
 DODGE = 0.008
 """Distance of two upright lines, as a share of the axis."""
 SAME_THRESHOLD = 1e-9
 CURVE_WIDTH = 8
-"""Of the figure, in inches."""
+"""Width of the figure in inches."""
 
 
-def curves(measures: pl.DataFrame) -> pl.DataFrame:
+def failure_rates(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the failure rates of a dataset over all templates.
 
     Args:
@@ -71,22 +70,22 @@ def curves(measures: pl.DataFrame) -> pl.DataFrame:
         measures = measures.with_columns(clusters=pl.lit(None, pl.Int64))
     rates = measures.filter(pl.col("template").is_null(), measure="failure_rate")
     rates = rates.drop_nulls("value")
-    rows = []
+    parameters = []
     for options in values_in_order(rates, "options"):
-        rows.append({"options": options, **parse_options(options)})
+        parameters.append({"options": options, **parse_options(options)})
     schema = dict.fromkeys(("options", "difference", "threshold"), pl.String)
-    parsed = pl.DataFrame(rows, schema=schema).cast({"threshold": pl.Float64})
+    thresholds = pl.DataFrame(parameters, schema=schema).cast({"threshold": pl.Float64})
     columns = ["model", "bias_type", "difference", "threshold", "value", "low", "high", "clusters"]
-    joined = rates.join(parsed, on="options", maintain_order="left")
-    return joined.select(columns).sort("threshold", maintain_order=True)
+    rates = rates.join(thresholds, on="options", maintain_order="left")
+    return rates.select(columns).sort("threshold", maintain_order=True)
 
 
-def last_threshold(rates: pl.DataFrame, configured: float) -> float:
-    """Returns the end of the axis of thresholds: the first beyond which no case fails.
+def last_threshold(rates: pl.DataFrame, configured_threshold: float) -> float:
+    """Returns the end of the axis of thresholds: the first at which no case fails.
 
     Args:
-        rates: from `curves`.
-        configured: the configured threshold, which the axis includes.
+        rates: from `failure_rates`.
+        configured_threshold: the axis includes it.
 
     Returns:
         The end; 1 if cases fail at all thresholds.
@@ -95,7 +94,7 @@ def last_threshold(rates: pl.DataFrame, configured: float) -> float:
     largest = failing.max() if len(failing) else 0
     beyond = rates.filter(pl.col("threshold") > largest)["threshold"].min()
     end = 1.0 if beyond is None else float(beyond)  # type: ignore[arg-type]
-    return max(end, configured)
+    return max(end, configured_threshold)
 
 
 def curve_intervals(
@@ -106,7 +105,7 @@ def curve_intervals(
     Bands of many models would hide each other, so these have upright lines.
 
     Args:
-        lines: from `curves`.
+        lines: from `failure_rates`.
         models: the models, in order.
         threshold: the configured threshold, right of which the upright lines are drawn.
         end: the end of the axis.
@@ -122,12 +121,12 @@ def curve_intervals(
     if intervals.is_empty():
         return []
     places = {}
-    for number, model in enumerate(models, start=1):
-        places[model] = threshold + DODGE * end * number
+    for position, model in enumerate(models, start=1):
+        places[model] = threshold + DODGE * end * position
     model_names = pl.col("model").cast(pl.String)
-    beside = model_names.replace_strict(places, return_dtype=pl.Float64)
-    upright = aes("beside", "low", xend="beside", yend="high")
-    segments = intervals.with_columns(beside=beside)
+    place = model_names.replace_strict(places, return_dtype=pl.Float64)
+    upright = aes("place", "low", xend="place", yend="high")
+    segments = intervals.with_columns(place=place)
     return [geom_segment(upright, segments, size=0.6, linetype="solid", show_legend=False)]
 
 
@@ -141,23 +140,24 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     Raises:
         ValueError: the dataset has no threshold.
     """
-    heading, rates = f"Failure rate: {context.title}", curves(measures)
+    title, rates = f"Failure rate: {context.title}", failure_rates(measures)
     if context.threshold is None:
         raise ValueError(f"{context.title} has no failure threshold")
     if rates.is_empty():
-        return empty_figure(heading, "no case has two groups to compare")
-    names = context.names(rates)
+        return empty_figure(title, "no case has two groups to compare")
+    models = context.model_labels(rates)
     bias_types = values_in_order(measures.drop_nulls("bias_type"), "bias_type")
-    labels, differences = list(names.values()), list(DIFFERENCE_NAMES.values())
+    labels, differences = list(models.values()), list(DIFFERENCE_NAMES.values())
     colours, linetypes = zip(*line_looks(len(labels)), strict=True)
     lines = rates.with_columns(
-        pl.col("model").replace_strict(names), pl.col("difference").replace_strict(DIFFERENCE_NAMES)
+        pl.col("model").replace_strict(models),
+        pl.col("difference").replace_strict(DIFFERENCE_NAMES),
     )
     lines = order_by_value(lines, model=labels, difference=differences, bias_type=bias_types)
     end = last_threshold(rates, context.threshold)
-    drawn = "upright lines, right of the configured one, in the order below"
+    interval_shape = "upright lines, right of the configured one, in the order below"
     if len(labels) <= MOST_BANDS:
-        drawn = "bands"
+        interval_shape = "bands"
     return (
         ggplot(lines, aes("threshold", "value", color="model", linetype="model"))
         + geom_vline(xintercept=context.threshold, color=FAINT, linetype="dotted", size=0.7)
@@ -170,11 +170,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         + scale_linetype_manual(linetypes)
         + legend_below(labels, CURVE_WIDTH, "color", "linetype")
         + labs(
-            title=heading,
+            title=title,
             subtitle=(
                 "share of cases whose groups differ by more than the threshold; dotted: the "
                 f"configured one, {context.threshold:g}\n"
-                f"{drawn}: {interval_note(lines, context.level)}"
+                f"{interval_shape}: {interval_note(lines, context.level)}"
             ),
             x="threshold",
             y="share of cases that fail",
@@ -185,5 +185,5 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
             CURVE_WIDTH, 1.8 + 1.5 * len(bias_types) + legend_height(labels, CURVE_WIDTH)
         )
         # A key is wide enough for the longest dash and the gap after it.
-        + theme(strip_text_y=element_text(angle=0, ha="left"), legend_key_width=32)
+        + theme(legend_key_width=32)
     )

@@ -6,8 +6,8 @@ import polars as pl
 from plotnine import ggplot
 
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import draw_differences, signed_rows
-from biasgrid.report.figures.drawing.layout import with_names
+from biasgrid.report.figures.drawing.differences import draw_differences, signed_rows
+from biasgrid.report.figures.drawing.layout import with_pair_names
 from biasgrid.report.figures.drawing.theme import empty_figure
 
 CAPTION = (
@@ -32,10 +32,11 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         return empty_figure(
             f"Differences of groups: {context.title}", "no two groups can be compared"
         )
-    words = {
-        "title": "Differences of groups",
-        "x": "difference: positive = the first group scores higher",
-        "y": "pair of groups",
-        "many": "pairs",
-    }
-    return draw_differences(with_names(rows, " − "), context, words)  # noqa: RUF001
+    return draw_differences(
+        with_pair_names(rows, " − "),  # noqa: RUF001
+        context,
+        title="Differences of groups",
+        x_title="difference: positive = the first group scores higher",
+        y_title="pair of groups",
+        plural_noun="pairs",
+    )

@@ -8,9 +8,14 @@ from plotnine import expand_limits, ggplot
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
-from biasgrid.report.figures.drawing.intervals import draw_beside_null
-from biasgrid.report.figures.drawing.layout import with_names
-from biasgrid.report.figures.drawing.theme import empty_figure
+from biasgrid.report.figures.drawing.layout import omission_note, with_pair_names
+from biasgrid.report.figures.drawing.panels import PAIR_ROW, model_panels
+from biasgrid.report.figures.drawing.specification import (
+    FigureSpecification,
+    draw,
+    point,
+)
+from biasgrid.report.figures.drawing.theme import FAINT, OKABE_ITO, empty_figure
 from biasgrid.stats.ordering import select_rows, values_in_order
 from biasgrid.tables.files import means_by
 
@@ -48,21 +53,33 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells.
         context: the facts of dataset and models.
     """
-    heading, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
+    title, pairs = f"Pairs of groups: {context.title}", group_pair_rows(measures)
     if pairs.is_empty():
-        return empty_figure(heading, "no two groups have a distance within a case")
-    rows = with_names(pairs).with_columns(found=pl.lit(value=True))
+        return empty_figure(title, "no two groups have a distance within a case")
+    rows = with_pair_names(pairs)
     means = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])
     order = values_in_order(means, "name")
-    words = {
-        "title": heading,
-        "subtitle": (
-            "dot: distance of two groups; grey: of groups whose terms are assigned at random "
-            "(noise floor)"
-        ),
-        "x": (
-            f"distance of {SCORE_NAMES[main_score_of_measures(measures)]} within a case, mean "
-            "over cases"
-        ),
-    }
-    return draw_beside_null(rows, context, order, words) + expand_limits(x=0)
+    panels = model_panels(rows, context, order)
+    score = SCORE_NAMES[main_score_of_measures(measures)]
+    return draw(
+        FigureSpecification(
+            rows=panels.rows,
+            x="value",
+            y="name",
+            layers=[
+                point("null_mean", shape="|", size=4, stroke=1.2, color=FAINT),
+                point(size=1.8, color=OKABE_ITO[0], fill=OKABE_ITO[0], stroke=0.5),
+            ],
+            title=title,
+            subtitle=(
+                "dot: distance of two groups; grey: of groups whose terms are assigned at random "
+                f"(noise floor){omission_note(order, panels.shown_names, 'pairs')}"
+            ),
+            x_title=f"distance of {score} within a case, mean over cases",
+            y_title="pair of groups",
+            orders=panels.orders,
+            panels=panels.facet,
+            width=max(7.5, panels.width),
+            height=1.6 + panels.height(row_height=PAIR_ROW, fewest_rows=3),
+        )
+    ) + expand_limits(x=0)

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import polars as pl
-from plotnine import (
-    aes,
-    element_text,
-    facet_wrap,
-    geom_raster,
-    ggplot,
-    guides,
-    labs,
-    scale_x_discrete,
-    scale_y_discrete,
-    theme,
-)
+from plotnine import facet_wrap, geom_raster, ggplot
 
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.groups.selection import main_score_of_measures, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
     both_ends,
-    columns_of,
     most_rows,
-    omitted_text,
-    order_by_value,
+    omission_note,
+    panel_columns,
     shorten_text,
 )
+from biasgrid.report.figures.drawing.specification import FigureSpecification, Layer, draw
 from biasgrid.report.figures.drawing.theme import (
     CELL_SIDE,
-    colour_bar,
     colour_limit,
     distance_scale,
     empty_figure,
-    heat_map_theme,
+    heat_map_parts,
 )
 from biasgrid.stats.ordering import select_rows, values_in_order
 
@@ -44,8 +32,9 @@ CAPTION = (
     "differently whatever is said. Some rows are based on few cases."
 )
 LONGEST_TEMPLATE = 72
+"""Maximum number of characters of a template."""
 WIDEST_FIGURE = 9.0
-"""Width in inches that panels side by side may have together."""
+"""Maximum width of panels side by side, in inches."""
 
 
 def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
@@ -60,8 +49,8 @@ def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
     """
     rows = select_rows(measures, "distance", ["bias_type", "template"], pairwise_options(measures))
     mean = pl.col("value").mean().over("template")
-    ordered = rows.sort(-mean, "template", maintain_order=True, nulls_last=True)
-    return ordered.select("model", "bias_type", pl.col("template").cast(pl.String), "value")
+    rows = rows.sort(-mean, "template", maintain_order=True, nulls_last=True)
+    return rows.select("model", "bias_type", pl.col("template").cast(pl.String), "value")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
@@ -71,51 +60,48 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    heading = f"Templates that set groups apart: {context.title}"
+    title = f"Templates that set groups apart: {context.title}"
     distances = template_distances(measures)
     if distances["value"].drop_nulls().is_empty():
-        return empty_figure(heading, "no two groups have a distance within a case")
-    names = context.names(distances)
+        return empty_figure(title, "no two groups have a distance within a case")
+    models = context.model_labels(distances)
     bias_types = values_in_order(measures.drop_nulls("bias_type"), "bias_type")
     order = values_in_order(distances, "template")
-    labels = list(names.values())
+    labels = list(models.values())
     # A panel is as wide as its columns, but no narrower than its title.
-    panel = max(CELL_SIDE * len(labels), 0.1 * max(map(len, bias_types)))
-    columns = columns_of(len(bias_types), max(1, int(WIDEST_FIGURE / panel)))
+    panel_width = max(CELL_SIDE * len(labels), 0.1 * max(map(len, bias_types)))
+    columns = panel_columns(len(bias_types), max(1, int(WIDEST_FIGURE / panel_width)))
     lines = -(-len(bias_types) // columns)
-    shown = both_ends(order, most_rows(lines))
-    texts = {number: context.template(int(number)) for number in shown}
-    short = {number: shorten_text(text, LONGEST_TEMPLATE) for number, text in texts.items()}
-    cells = distances.filter(pl.col("template").is_in(shown))
+    templates = both_ends(order, most_rows(lines))
+    texts = {}
+    for template in templates:
+        texts[template] = shorten_text(context.template_label(int(template)), LONGEST_TEMPLATE)
+    template_labels = list(texts.values())[::-1]
+    cells = distances.filter(pl.col("template").is_in(templates))
     cells = cells.with_columns(
-        pl.col("model").replace_strict(names), pl.col("template").replace_strict(short)
+        pl.col("model").replace_strict(models), pl.col("template").replace_strict(texts)
     )
-    cells = order_by_value(cells, bias_type=bias_types)
-    # Inches for the longest labels, left of the panels and below them.
-    left = 0.06 * max(map(len, short.values()))
-    below = 0.07 * max(map(len, labels))
-    return (
-        ggplot(cells, aes("model", "template", fill="value"))
-        + geom_raster()
-        + facet_wrap("bias_type", ncol=columns)
-        + scale_x_discrete(limits=labels, expand=(0, 0))
-        + scale_y_discrete(limits=[*short.values()][::-1], expand=(0, 0))
-        + distance_scale(colour_limit(cells["value"]))
-        + guides(fill=colour_bar())
-        + labs(
-            title=heading,
-            subtitle=(
-                f"mean distance of two groups, by {SCORE_NAMES[main_score_of_measures(measures)]} "
-                "within a case; the template with the largest mean is at the top"
-            )
-            + omitted_text(order, shown, "templates"),
+    score = SCORE_NAMES[main_score_of_measures(measures)]
+    template_width = 0.06 * max(map(len, template_labels))
+    model_height = 0.07 * max(map(len, labels))
+    plot = draw(
+        FigureSpecification(
+            rows=cells,
             x="model",
-            y="template, with its number",
-            fill="distance",
+            y="template",
+            layers=[Layer(geom_raster, {"fill": "value"})],
+            title=title,
+            subtitle=(
+                f"mean distance of two groups, by {score} within a case; the template with the "
+                f"largest mean is at the top{omission_note(order, templates, 'templates')}"
+            ),
+            x_title="model",
+            y_title="template, with its number",
+            orders={"bias_type": bias_types, "model": labels, "template": template_labels},
+            panels=facet_wrap("bias_type", ncol=columns),
+            width=max(7.5, 1 + template_width + columns * panel_width),
+            height=1.6 + model_height + lines * (CELL_SIDE * len(templates) + 0.35),
         )
-        + heat_map_theme(
-            max(7.5, 1 + left + columns * panel),
-            1.6 + below + lines * (CELL_SIDE * len(shown) + 0.35),
-        )
-        + theme(axis_text_x=element_text(size=7, angle=90, ha="center", va="top"))
     )
+    plot += distance_scale(colour_limit(cells["value"]))
+    return plot + heat_map_parts(labels, template_labels, legend_title="distance")
