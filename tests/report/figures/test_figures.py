@@ -229,7 +229,7 @@ def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) 
     faiths = measures.filter(dataset="faith")
     assert select_rows(faiths, "share_gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
     assert select_rows(faiths, "share_gamma", ["subject_group"]).is_empty()
-    assert select_rows(faiths, "share_gamma", ["subject"], options="score=f1").is_empty()
+    assert select_rows(faiths, "share_gamma", ["subject"], measure_options="score=f1").is_empty()
 
 
 def test_panels_of_errors_list_the_models_of_their_kind(measures: pl.DataFrame) -> None:

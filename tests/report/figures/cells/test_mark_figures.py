@@ -147,5 +147,5 @@ def test_strips_name_what_marks_warn_of() -> None:
 
 
 def test_bands_stand_where_the_marks_are() -> None:
-    bands = mark_strips.bands_of({"rate": MARKS}, {"rate": "rate"}, 2)
+    bands = mark_strips.mark_bands({"rate": MARKS}, ["rate"], 2)
     assert bands.select("letter", "low", "middle", "high").rows()[1] == ("B", 0.25, 0.375, 0.5)
