@@ -18,7 +18,7 @@ from snakemake.exceptions import WorkflowError
 
 from biasgrid.base.addresses import report_proxies
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import bring_to_present, read_made
+from biasgrid.base.files import bring_to_present, read_run_json
 from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
@@ -198,7 +198,7 @@ onstart:
 onsuccess:
     end_progress_lines()
     if same := (
-        read_made(layout.manifest, "a manifest") if layout.manifest.exists() else {}
+        read_run_json(layout.manifest, "a manifest") if layout.manifest.exists() else {}
     ).get("same_models"):
         print(same, file=sys.stderr)
     if makes_the_grid() and layout.summary("parquet").exists() and not is_for_programs():

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from biasgrid.base.addresses import without_secret
+from biasgrid.base.addresses import hide_secrets
 
 KEY = 'sk-Ab/9+_"x\\y é&z?'
 WRITTEN: dict[str, Callable[[str], str]] = {
@@ -40,7 +40,7 @@ WRITTEN: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("way", WRITTEN)
 def test_a_key_is_starred_however_it_is_written(way: str, before: str) -> None:
     sent = WRITTEN[way](before + KEY + "\n")
-    told = without_secret(f"Error: ({sent}) is not known", [KEY])
+    told = hide_secrets(f"Error: ({sent}) is not known", [KEY])
     assert told.startswith("Error: (")
     assert told.endswith(") is not known")
     assert "***" in told
@@ -58,7 +58,7 @@ def test_no_key_is_left(key: str, way: str, before: str) -> None:
     if way == "in an address, small letters":
         return
     sent = WRITTEN[way](before + key) if "base64" in way else before + WRITTEN[way](key)
-    told = without_secret(sent, [key])
+    told = hide_secrets(sent, [key])
     assert told == "***" if "base64" in way else WRITTEN[way](key) not in told
     assert "***" in told
 
@@ -75,8 +75,8 @@ def test_no_key_is_left(key: str, way: str, before: str) -> None:
     ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert without_secret(text, [KEY, "EMPTY", "", "so on"]) == text
+    assert hide_secrets(text, [KEY, "EMPTY", "", "so on"]) == text
 
 
 def test_of_two_keys_the_longer_one_goes_first() -> None:
-    assert without_secret("sk-12345-67890 sk-12345", ["sk-12345", "sk-12345-67890"]) == "*** ***"
+    assert hide_secrets("sk-12345-67890 sk-12345", ["sk-12345", "sk-12345-67890"]) == "*** ***"

@@ -63,7 +63,7 @@ def answered(file: Path, dataset: str) -> list[str]:
     """What the job makes of it."""
     config = load_config(file)
     ((variant, question),) = config.needed_variants.items()
-    family = config.reference_of_family(dataset)
+    family = config.family_reference(dataset)
     content, _ = load(stage(family, "reading")).read(config.files(*variant))
     (instances,) = load(stage(family, "expand")).expand(content).parts
     keys = {"answers": "answers.jsonl"}

@@ -131,7 +131,7 @@ def test_a_trained_models_record_will_say_how_it_was_made() -> None:
         "train": {"base": {"checkpoint": "org/base", "revision": "main"}, "data": "squad.json"},
     }
     config = parse_config(content, "c.yaml")
-    training = config.source_of_model("trained")["training"]
+    training = config.model_record_arguments("trained")["training"]
     assert training["synthetic"] == {
         "strengths": {"strong": 0.9},
         "repeats": 3,
@@ -139,8 +139,8 @@ def test_a_trained_models_record_will_say_how_it_was_made() -> None:
         "spread": 0,
     }
     assert training["hyperparameters"]["seed"] == 3435
-    assert config.source_of_model("masked")["training"] is None
-    tuned = config.source_of_model("tuned")["training"]
+    assert config.model_record_arguments("masked")["training"] is None
+    tuned = config.model_record_arguments("tuned")["training"]
     assert (tuned["base"]["checkpoint"], tuned["data"], tuned["synthetic"]) == (
         "org/base",
         "squad.json",
@@ -153,7 +153,7 @@ def test_a_trained_models_record_will_say_how_it_was_made() -> None:
         "weights": True,
         "allow_pickle": True,
     }
-    assert config.source_of_base("tuned") == base
+    assert config.base_record_arguments("tuned") == base
 
 
 def test_training_runs_no_code_of_checkpoints() -> None:

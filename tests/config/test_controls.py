@@ -118,7 +118,7 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     content["run"]["datasets"] = list(controls)
     config = parse_config(content, "c.yaml")
     lists = load_word_lists(config)
-    expand = load(stage(config.reference_of_family("gender"), "expand")).expand
+    expand = load(stage(config.family_reference("gender"), "expand")).expand
     for name in PLACEBO_SUBJECTS:
         attributes = lists[f"{name}-acts", "qa"].attributes
         assert min(len(rows) for rows in attributes.values()) >= 20, name

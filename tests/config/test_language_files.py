@@ -14,7 +14,7 @@ from small_statements import files_of
 from small_tables import whole
 from typer.testing import CliRunner
 
-from biasgrid.base.languages import Language, language_file_faults, language_of, language_words
+from biasgrid.base.languages import Language, cell_language, language_file_faults, language_words
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
 from biasgrid.families.probe.ask import expand as expand_probe
@@ -102,11 +102,15 @@ def test_answers_are_read_by_the_words_of_the_file_and_again_where_these_change(
     said = instances.select("instance", status=pl.lit("stop"), response=pl.Series(texts))
     options = config.question("one", "statements").measure_options
     assert observe(instances, said, options)["says_yes"].to_list()[:2] == [True, False]
-    assert refusal_column(said["response"], language_of(options)).to_list() == [False, False, True]
+    assert refusal_column(said["response"], cell_language(options)).to_list() == [
+        False,
+        False,
+        True,
+    ]
     (tmp_path / "lists/pt.yaml").write_text(PORTUGUESE.replace("[Sim]", "[Sim, Claro]"))
     changed = load_config(path, {}).question("one", "statements").measure_options
     assert changed != options
-    assert language_of(changed).yes == ("Sim", "Claro")
+    assert cell_language(changed).yes == ("Sim", "Claro")
 
 
 def test_without_the_file_the_message_names_it(tmp_path: Path) -> None:

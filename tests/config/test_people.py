@@ -18,7 +18,7 @@ from project import ROOT
 
 from biasgrid.base.faults import Fault
 from biasgrid.base.references import load, stage
-from biasgrid.config import Config, clusters_of_variant, load_word_lists, parse_config, read_config
+from biasgrid.config import Config, load_word_lists, parse_config, read_config, variant_clusters
 from biasgrid.families.family import Lists
 from biasgrid.families.underspecified.lists import facts_of_names
 from biasgrid.families.underspecified.templates import read_attributes
@@ -87,7 +87,7 @@ def asked(dataset: str, variant: str) -> pl.DataFrame:
     content = whole_lists(dataset, variant)
     if dataset in NAMES:
         content = replace(content, subjects=[two_of_each(side) for side in content.subjects])
-    expand = load(stage(people().reference_of_family(dataset), "expand")).expand
+    expand = load(stage(people().family_reference(dataset), "expand")).expand
     columns = ["text_pair", "text", "negated"] if dataset in QUESTIONS else ["text_pair", "text"]
     return pl.concat(part.select(columns).unique() for part in expand(content).parts).unique()
 
@@ -115,7 +115,7 @@ def test_the_config_asks_its_datasets() -> None:
 
 @pytest.mark.parametrize("dataset", [*QUESTIONS, *CASES])
 def test_a_dataset_is_as_large_as_its_comment_says(dataset: str) -> None:
-    family = people().reference_of_family(dataset)
+    family = people().family_reference(dataset)
     comment, number = stated_sizes()[dataset]
     counted = {}
     for variant in variants_of(dataset):
@@ -137,7 +137,7 @@ def test_a_dataset_is_as_large_as_its_comment_says(dataset: str) -> None:
 @pytest.mark.parametrize("dataset", QUESTIONS)
 def test_questions_have_eight_template_clusters_of_four_kinds(dataset: str) -> None:
     for variant in variants_of(dataset):
-        clusters = clusters_of_variant(people(), lists(), dataset, variant)
+        clusters = variant_clusters(people(), lists(), dataset, variant)
         assert len(set(clusters)) == 8
         assert len(Counter(Counter(clusters).values())) == 1
     (file,) = {people().datasets[dataset].variants["qa-bert"].templates}  # type: ignore[attr-defined]
@@ -325,7 +325,7 @@ def test_cases_of_intersections_are_balanced_in_valence(name: str) -> None:
 
 def test_a_sample_of_names_keeps_every_balanced_name() -> None:
     content: Any = lists()["names-women", "qa-bert"]
-    expansion = load(stage(people().reference_of_family("names-women"), "expand")).expand(
+    expansion = load(stage(people().family_reference("names-women"), "expand")).expand(
         content, letters_as_tokens
     )
     asked_names = pl.concat(

@@ -44,8 +44,8 @@ def faults(*plugins: str) -> list[str]:
 def test_plugins_are_as_good_as_what_is_built_in() -> None:
     config = read()
     assert config.cells() == [("warm", "greetings"), ("cold", "greetings")]
-    assert config.figures_of("greetings") == ["warmth"]
-    assert list(config.measures_of("greetings")) == ["warmth", "gap"]
+    assert config.dataset_figures("greetings") == ["warmth"]
+    assert list(config.dataset_measures("greetings")) == ["warmth", "gap"]
 
 
 def test_keys_of_a_plugin_are_checked() -> None:
@@ -90,12 +90,12 @@ def with_source(**keys: object) -> dict[str, Any]:
 def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     config = parse_config(with_source(phrase="Yes."), "c.yaml")
     assert config.models["parrot"].source.name == "phrase"
-    assert config.source_of_model("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
+    assert config.model_record_arguments("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
     assert config.choices("parrot", "greetings") == {}
     assert config.cells() == [("parrot", "greetings")]
     asked = pl.DataFrame({"instance": [4, 5], "key": [7, 8]})
-    back_end = load_reference(config.back_end_of("parrot").path)
-    opened = back_end.open(make_source_record(config.source_of_model("parrot")), None, asked)
+    back_end = load_reference(config.back_end_entry("parrot").path)
+    opened = back_end.open(make_source_record(config.model_record_arguments("parrot")), None, asked)
     (answers,) = opened.answer([PromptPart.without_answers(asked)])
     assert answers.select("instance", "response").rows() == [(4, "Yes."), (5, "Yes.")]
 

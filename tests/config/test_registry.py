@@ -83,4 +83,4 @@ def test_a_package_without_its_entry_points_says_how_to_install_it(
         UserError,
         match="without its entry points, so it finds no family of datasets; install it with pip",
     ):
-        registry.registry_of([], "c.yaml")
+        registry.load_registry([], "c.yaml")

@@ -38,7 +38,7 @@ def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
     grid = read(
         endpoint={**HOSTED, "concurrency": 3, "price": {"input": 1, "output": 2}, "max_cost": 5}
     )
-    record = grid.source_of_model("hosted")["keys"]
+    record = grid.model_record_arguments("hosted")["keys"]
     expected = {
         "url": "https://host/v1",
         "model": "large",
@@ -48,20 +48,20 @@ def test_what_decides_answers_is_in_the_record_and_nothing_else() -> None:
     }
     assert record["endpoint"] == expected
     assert set(record) == {"endpoint", "generation"}
-    assert grid.choices("hosted", "religion") == {}
+    assert grid.deciding_settings("hosted", "religion") == {}
     assert grid.models["hosted"].source.gpus == 0
 
 
 def test_a_served_model_is_a_checkpoint() -> None:
     grid = read(serve={**SERVED, "gpus": 4}, checkpoint="some/where", revision="main")
-    assert grid.source_of_model("hosted")["checkpoint"] == "some/where"
-    assert grid.choices("hosted", "religion")["serve"] == {
+    assert grid.model_record_arguments("hosted")["checkpoint"] == "some/where"
+    assert grid.deciding_settings("hosted", "religion")["serve"] == {
         **SERVED,
         "model": "{folder}",
         "api": "chat",
     }
     assert grid.models["hosted"].source.gpus == 4
-    assert grid.back_end_of("hosted").path.endswith("servers.back_end:Server")
+    assert grid.back_end_entry("hosted").path.endswith("servers.back_end:Server")
 
 
 def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
@@ -70,12 +70,14 @@ def test_jobs_take_turns_at_an_endpoint_and_at_a_served_cell() -> None:
         read(serve=SERVED, checkpoint="some/where", revision="main"),
     )
     assert (
-        hosted.turn("hosted", "religion")
-        == hosted.turn("hosted", "others")
-        == hosted.turn("hosted")
+        hosted.exclusive_resource("hosted", "religion")
+        == hosted.exclusive_resource("hosted", "others")
+        == hosted.exclusive_resource("hosted")
     )
-    assert served.turn("hosted", "religion") != served.turn("hosted", "others")
-    assert read(random={"seed": 1}).turn("hosted", "religion") is None
+    assert served.exclusive_resource("hosted", "religion") != served.exclusive_resource(
+        "hosted", "others"
+    )
+    assert read(random={"seed": 1}).exclusive_resource("hosted", "religion") is None
 
 
 def test_a_key_in_the_config_is_refused_and_not_shown() -> None:

@@ -44,7 +44,7 @@ def with_classifier(
 def test_a_classifier_is_trained_on_the_cases_of_a_dataset() -> None:
     config = parse_config(with_classifier(("religion", "sentiment", "again")), "c.yaml")
     assert config.cells() == [("answers", "religion"), ("strong", "sentiment"), ("strong", "again")]
-    training = config.source_of_model("strong")["training"]
+    training = config.model_record_arguments("strong")["training"]
     assert training["dataset"] == "sentiment"
     assert training["synthetic"]["strengths"] == {"strong": 0.9}
 
@@ -111,12 +111,12 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
     content["run"]["models"] = ["trained", "strong"]
     config = parse_config(content, "c.yaml")
     assert (
-        config.learned_datasets("trained")
-        == config.learned_datasets("masked")
+        config.training_datasets("trained")
+        == config.training_datasets("masked")
         == ["religion", "age"]
     )
-    assert config.learned_datasets("strong") == ["sentiment"]
-    assert config.learned_datasets("answers") == []
+    assert config.training_datasets("strong") == ["sentiment"]
+    assert config.training_datasets("answers") == []
     assert config.synthetic_variants("age") == {"question-answering": "qa", "fill-mask": "lm-bert"}
     assert config.synthetic_variants("sentiment") == {"text-classification": "cases"}
     assert [*config.selected_variants] == [("religion", "qa"), ("again", "cases")]
@@ -126,9 +126,9 @@ def test_what_is_learned_does_not_hang_on_what_is_selected() -> None:
 
 def test_a_strength_has_parts() -> None:
     parts = {"group": 0.4, "name": 0.1}
-    training = parse_config(changed("synthetic/strengths/strong", parts), "c.yaml").training_of(
-        "trained"
-    )
+    training = parse_config(
+        changed("synthetic/strengths/strong", parts), "c.yaml"
+    ).training_settings("trained")
     assert training is not None
     assert training["synthetic"]["strengths"] == {
         "strong": {"unread_negation": 0.0, "mass": 1.0} | parts
@@ -231,8 +231,8 @@ def with_statements() -> dict[str, Any]:
 def test_generative_models_may_learn_statements_alone() -> None:
     content = with_statements()
     config = parse_config(content, "c.yaml")
-    assert config.learned_datasets("writes") == ["said", "again"]
-    assert config.learned_datasets("trained") == ["religion"]
+    assert config.training_datasets("writes") == ["said", "again"]
+    assert config.training_datasets("trained") == ["religion"]
     assert config.synthetic_variants("said") == {"text-generation": "statements"}
     del content["datasets"]["said"], content["datasets"]["again"]
     content["run"]["datasets"].remove("said")
@@ -255,7 +255,7 @@ def test_what_models_learn_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Statements, "question", counted)
     config = parse_config(with_statements(), "c.yaml")
     for _ in range(2):
-        assert config.learned_datasets("writes") == ["said", "again"]
+        assert config.training_datasets("writes") == ["said", "again"]
         assert list(config.synthetic_variants("said")) == ["text-generation"]
     assert ("said", "writes") in asked
     assert len(asked) == len(set(asked))

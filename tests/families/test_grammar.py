@@ -61,7 +61,7 @@ def texts_of(dataset: str) -> Iterator[str]:
     for (name, _), lists in load_word_lists(config()).items():
         if name == dataset:
             for part in (
-                load(stage(config().reference_of_family(dataset), "expand")).expand(lists).parts
+                load(stage(config().family_reference(dataset), "expand")).expand(lists).parts
             ):
                 read = [
                     column for column in ("system", "text", "text_pair") if column in part.columns
@@ -228,7 +228,7 @@ def test_the_page_states_the_sizes() -> None:
         for language in RULES:
             dataset = f"{name}-{language}"
             planned = instances_to_ask(
-                config().reference_of_family(dataset), lists[dataset, variant], None
+                config().family_reference(dataset), lists[dataset, variant], None
             )
             assert planned.instances == stated[f"{name}-de"], dataset
     assert "114 cases, 65 terms" in page

@@ -33,7 +33,7 @@ if "limit" in content["datasets"][dataset]:
 content["run"] = {"models": ["none-sentiment" if dataset == "sentiment" else "none-qa"], "datasets": [dataset]}
 config = parse_config(content, "demo-full.yaml")
 (variant, question) = next((key, each) for key, each in config.needed_variants.items() if key[0] == dataset)
-family = config.reference_of_family(dataset)
+family = config.family_reference(dataset)
 lists = load_word_lists(config)[variant]
 
 

@@ -239,7 +239,7 @@ def demo(dataset: str, sample: Any, **keys: Any) -> Config:
 
 def expanded(config: Config, dataset: str) -> pl.DataFrame:
     key = next(key for key in config.needed_variants if key[0] == dataset)
-    family = config.reference_of_family(dataset)
+    family = config.family_reference(dataset)
     lists = load_word_lists(config)[key]
     instances = whole(load(stage(family, "expand")).expand(lists))
     assert load(stage(family, "reading")).planned_instances(lists).instances == len(instances)

@@ -109,7 +109,7 @@ def read_config() -> Config:
 
 def instances_of(config: Config, model: str, dataset: str) -> pl.DataFrame:
     """What a model is asked of a dataset."""
-    family, question = config.reference_of_family(dataset), config.question(model, dataset)
+    family, question = config.family_reference(dataset), config.question(model, dataset)
     lists, faults = load(stage(family, "reading")).read(config.files(dataset, question.variant))
     assert not faults, faults
     return whole(load(stage(family, "expand")).expand(lists))

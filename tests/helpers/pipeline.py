@@ -158,7 +158,7 @@ class Pipeline:
     def predict(self) -> None:
         """Asks the model of the config: one with weights in a folder, or one without weights."""
         source, shard = (
-            self.grid.source_of_model(MODEL),
+            self.grid.model_record_arguments(MODEL),
             self.layout.shard(DATASET, MODEL, "1-of-1"),
         )
         self.record.parent.mkdir(parents=True)
@@ -192,7 +192,7 @@ class Pipeline:
             json.loads(self.record.read_text()),
         )
         said = predictions_of(kind, self.instances, **answer(self.instances))
-        expected = self.grid.what_predictions_say(MODEL, DATASET)
+        expected = self.grid.predictions_provenance(MODEL, DATASET)
         facts = table_provenance(of=f"{DATASET}/{MODEL}/{file.stem}", model=record, **expected)
         write_table(said, file, answer_schema(kind), facts)
 

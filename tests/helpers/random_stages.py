@@ -16,7 +16,7 @@ from random_draws import Draws
 
 from biasgrid.base.faults import Fault, UserError
 from biasgrid.base.references import exists, load, stage
-from biasgrid.config import clusters_of_variant, digest_of_templates
+from biasgrid.config import template_texts_digest, variant_clusters
 from biasgrid.config.sections import Config
 from biasgrid.families.cell import MeasuredCell, measure_cell, measured_values
 from biasgrid.families.estimates import EstimatedCell, estimate_cell
@@ -121,7 +121,7 @@ class CellStages:
         self.question = grid.question(model, dataset)
         self.variant = self.question.variant
         self.family = grid.family(dataset)
-        self.reference = grid.reference_of_family(dataset)
+        self.reference = grid.family_reference(dataset)
         self.lists: Any = None
         self.instances_path = folder / dataset / f"{self.variant}.parquet"
         self.paths: list[Path] = []
@@ -156,9 +156,9 @@ class CellStages:
     def descriptions(self) -> Iterator[Any]:
         """Yields what the family says of lists and dataset."""
         grid, dataset, lists, family = self.grid, self.dataset, self.lists, self.family
-        clusters = clusters_of_variant(grid, self.lists_of_variants, dataset, self.variant)
+        clusters = variant_clusters(grid, self.lists_of_variants, dataset, self.variant)
         yield lists.digest()
-        yield digest_of_templates(grid, self.lists_of_variants, dataset, self.variant)
+        yield template_texts_digest(grid, self.lists_of_variants, dataset, self.variant)
         yield clusters
         yield list(family.cluster_texts(lists))
         yield list(family.template_texts(lists))
@@ -167,8 +167,8 @@ class CellStages:
         yield list(family.about(grid, dataset))
         yield list(family.english(grid, dataset))
         yield repr(family.section(grid, dataset))
-        yield list(grid.figures_of(dataset))
-        for measure in grid.measures_of(dataset).values():
+        yield list(grid.dataset_figures(dataset))
+        for measure in grid.dataset_measures(dataset).values():
             yield repr(measure)
 
     @property
@@ -250,10 +250,8 @@ class CellStages:
     def measured(self) -> Iterator[tuple[str, Part]]:
         """Yields the tables of the stages `measure` and `statistics`, and what pages have."""
         yield "answered", json_part(answer_counts(self.paths))
-        declared = MetricDefinitions.from_measures(self.grid.measures_of(self.dataset))
-        clusters = clusters_of_variant(
-            self.grid, self.lists_of_variants, self.dataset, self.variant
-        )
+        declared = MetricDefinitions.from_measures(self.grid.dataset_measures(self.dataset))
+        clusters = variant_clusters(self.grid, self.lists_of_variants, self.dataset, self.variant)
         settings = self.settings._replace(clusters=clusters)
         recomputed = StatisticsSettings()
         if not self.family.yields_sums:
@@ -293,7 +291,7 @@ class CellStages:
     def settings(self) -> StatisticsSettings:
         """The settings of the stage `statistics`, without clusters."""
         units, ranges = {}, {}
-        for name, measure in self.grid.measures_of(self.dataset).items():
+        for name, measure in self.grid.dataset_measures(self.dataset).items():
             if measure.limit is None:
                 units[name] = measure.unit if measure.design else None
             if measure.range:

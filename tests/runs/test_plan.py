@@ -72,7 +72,7 @@ def test_a_tokenizer_that_is_not_at_hand_makes_a_count_an_upper_bound(grid: Conf
 @pytest.mark.parametrize("fetched", [False, True])
 def test_a_tokenizer_at_hand_makes_the_count_exact(local_grid: Config, fetched: bool) -> None:
     if fetched:
-        record = make_record(**local_grid.source_of_tokenizer("tiny"))
+        record = make_record(**local_grid.tokenizer_record_arguments("tiny"))
         path = Layout(local_grid).record("tokenizers", "tiny")
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(record))
@@ -150,7 +150,7 @@ def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
     settings = InferenceSettings(
         "masked", "fill-mask", **speed, answer=question.answer, choices=question.settings
     )
-    back_end = FillMask.load(make_record(**config.source_of_model("masked")), settings)
+    back_end = FillMask.load(make_record(**config.model_record_arguments("masked")), settings)
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"), whole=False)
     assert cell.tokens.value == pytest.approx(encoded.rows.lengths.sum())
     assert len(encoded.rows.lengths) > 1.5 * PEOPLE / 2

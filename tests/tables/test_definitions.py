@@ -15,7 +15,7 @@ import pytest
 from yaml import YAMLError
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.references import folder_of
+from biasgrid.base.references import package_folder
 from biasgrid.base.yaml import read_yaml
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.validity import LEAST_PROBABILITY
@@ -50,7 +50,9 @@ compared.
 
 def test_every_family_and_the_groups_have_a_file() -> None:
     families = {
-        f"families/{name}" for name, reference in BUILT_IN.families.items() if folder_of(reference)
+        f"families/{name}"
+        for name, reference in BUILT_IN.families.items()
+        if package_folder(reference)
     }
     assert families | {SHARED, "groups"} == set(FOLDERS)
 

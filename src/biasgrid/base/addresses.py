@@ -72,7 +72,7 @@ def canonical_address(address: str) -> str:
     return f"{parts.scheme}://[{host}]:{port}{parts.path.rstrip('/')}"
 
 
-def without_user(address: str) -> tuple[str, str | None]:
+def split_user(address: str) -> tuple[str, str | None]:
     """Takes user and password out of an address.
 
     Returns:
@@ -93,7 +93,7 @@ def address_digest(address: str) -> str:
     return sha256(address.encode()).hexdigest()[:16]
 
 
-def with_secrets(address: str) -> str:
+def fill_secrets(address: str) -> str:
     """Returns an address with variables of the environment in place of `${NAME}`.
 
     Raises:
@@ -128,7 +128,7 @@ class Proxy(NamedTuple):
     variable: str
 
 
-def proxy_of(address: str) -> Proxy | None:
+def find_proxy(address: str) -> Proxy | None:
     """Returns the proxy through which an address is reached.
 
     None where the environment names none, where `NO_PROXY` has the host, and for addresses on this
@@ -139,7 +139,7 @@ def proxy_of(address: str) -> Proxy | None:
     """
     parts = urlsplit(address)
     host = parts.hostname or ""
-    if is_this_machine(host) or without_proxy(host, parts.netloc.rpartition("@")[2]):
+    if is_this_machine(host) or bypasses_proxy(host, parts.netloc.rpartition("@")[2]):
         return None
     return next(environment_proxies(parts.scheme, "all"), None)
 
@@ -206,7 +206,7 @@ def is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def without_proxy(host: str, host_and_port: str) -> bool:
+def bypasses_proxy(host: str, host_and_port: str) -> bool:
     """Says whether `NO_PROXY` has a host: by name, by the end of its name, or by a network of
     addresses.
     """
@@ -226,7 +226,7 @@ def is_in_network(host: str, network: str) -> bool:
         return False
 
 
-def without_secret(text: str, secrets: Iterable[str]) -> str:
+def hide_secrets(text: str, secrets: Iterable[str]) -> str:
     """Returns a text with stars in place of secrets.
 
     Secrets are recognised as they are, in base64 (also as a part of the encoded text, such as
@@ -240,12 +240,12 @@ def without_secret(text: str, secrets: Iterable[str]) -> str:
     for secret in sorted(
         {secret for secret in secrets if len(secret) >= FEWEST_CHARACTERS}, key=len, reverse=True
     ):
-        plain, encoded = patterns_of(secret)
-        text = "".join(with_stars(plain.sub(STARS, text), encoded))
+        plain, encoded = secret_patterns(secret)
+        text = "".join(hide_base64(plain.sub(STARS, text), encoded))
     return text
 
 
-def with_stars(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
+def hide_base64(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
     """Yields the parts of a text, with stars in place of words in base64 that match a pattern."""
     rest = 0
     for found in encoded.finditer(text):
@@ -262,18 +262,18 @@ def with_stars(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
 
 
 @lru_cache
-def patterns_of(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in
     base64.
     """
     data = secret.encode(errors="surrogateescape")
-    plain = [pattern_of_text(secret), f"(?i:{data.hex()})"]
+    plain = [escaped_pattern(secret), f"(?i:{data.hex()})"]
     return re.compile("|".join(plain)), re.compile(
-        "|".join(map(pattern_of_text, base64_cores(data)))
+        "|".join(map(escaped_pattern, base64_cores(data)))
     )
 
 
-def pattern_of_text(text: str) -> str:
+def escaped_pattern(text: str) -> str:
     """Returns a pattern of a text each of whose characters may be written in another way."""
     return "".join(f"(?:{'|'.join(spellings(character))})" for character in text)
 
@@ -315,9 +315,9 @@ def report_proxies(addresses: Iterable[str]) -> None:
     lines = {}
     for address in addresses:
         if not missing_variables(address):
-            resolved = with_secrets(address)
+            resolved = fill_secrets(address)
             canonical_address(resolved)
-            if proxy := proxy_of(resolved):
+            if proxy := find_proxy(resolved):
                 host = urlsplit(resolved).netloc.rpartition("@")[2]
                 lines[host] = (
                     f"requests to {host} go through the "

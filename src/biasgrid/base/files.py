@@ -20,7 +20,7 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, nearest_name
 
-PARENT = "BIASGRID_PARENT"
+LAUNCHER_VARIABLE = "BIASGRID_PARENT"
 """The variable of the environment that says of a process, by its number, without which other one it
 was given up.
 """
@@ -41,7 +41,7 @@ def write_text(path: str | Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8", newline="\n")
 
 
-def read_made(path: str | Path, kind: str) -> Any:
+def read_run_json(path: str | Path, kind: str) -> Any:
     """Reads a JSON file that a run has made.
 
     Args:
@@ -104,7 +104,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             # Some file systems report only now that there was no room.
             with partial.open("rb") as written:
                 os.fsync(written)
-            refuse_without_parent(path)
+            refuse_if_abandoned(path)
             partial.replace(path)
         finally:
             with suppress(OSError):
@@ -128,21 +128,21 @@ def whole_files(folder: str | Path) -> Iterator[Path]:
         partial.mkdir(parents=True)
         try:
             yield partial
-            refuse_without_parent(folder)
+            refuse_if_abandoned(folder)
             for file in partial.iterdir():
                 file.replace(Path(folder, file.name))
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def refuse_without_parent(path: str | Path) -> None:
+def refuse_if_abandoned(path: str | Path) -> None:
     """Keeps a job that was given up, because the process that runs it has ended, from putting an
     output in place.
 
     Raises:
         UserError: it was given up.
     """
-    process, _, parent = os.environ.get(PARENT, "").partition(":")
+    process, _, parent = os.environ.get(LAUNCHER_VARIABLE, "").partition(":")
     if process == str(os.getpid()) and parent != str(os.getppid()):
         raise UserError(
             f"{path}: not written, because the process that started this job has ended; run again"

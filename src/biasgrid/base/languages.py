@@ -19,8 +19,9 @@ from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import digest_file
+from biasgrid.base.messages import KeyPath
 from biasgrid.base.sections import Section
-from biasgrid.base.yaml import Document, NodePlace, read_yaml
+from biasgrid.base.yaml import Document, read_yaml
 
 FOLDER = Path(__file__).with_suffix("")
 ENGLISH = "en"
@@ -305,7 +306,7 @@ class LanguageSection(Section):
 
 OPPOSITES = (("yes", "no"), ("agree", "disagree"))
 """Keys of words that answer a question in opposite ways."""
-EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
+LANGUAGE_FILE_EXPECTED = "a YAML file of words of a language, as docs/languages.md describes it"
 PATTERN = "a regular expression, as Python reads it"
 PATTERN_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]| ", re.DOTALL)
 """Finds escaped characters, character classes and spaces in a pattern."""
@@ -329,7 +330,7 @@ def language_words(reference: str) -> Language:
     Args:
         reference: a code such as `es` or `pt-BR`, whose region is ignored, or the path of a file.
     """
-    if not is_file_of_words(reference):
+    if not is_language_file(reference):
         return shipped_words(reference.partition("-")[0])
     try:
         stat = Path(reference).stat()
@@ -338,7 +339,7 @@ def language_words(reference: str) -> Language:
         return Language()
 
 
-def is_file_of_words(reference: str) -> bool:
+def is_language_file(reference: str) -> bool:
     """Returns whether a language is named by a file, not by its code."""
     return reference.endswith((".yaml", ".yml"))
 
@@ -351,7 +352,9 @@ def shipped_words(code: str) -> Language:
     file = FOLDER / f"{code}.yaml"
     if not file.exists():
         return Language()
-    return from_content(yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    return make_language(
+        yaml.load(file.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    )
 
 
 @lru_cache(maxsize=64)
@@ -365,9 +368,9 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
         InputError: it has faults of form.
     """
     _, content = read_language_file(path)
-    own = from_content(content.model_dump())
+    own = make_language(content.model_dump())
     known = Language()
-    for language in known_languages().values():
+    for language in shipped_languages().values():
         if language.name == own.name:
             known = language
             break
@@ -377,7 +380,7 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
     return replace(known, **changes)
 
 
-def from_content(content: Mapping[str, Any]) -> Language:
+def make_language(content: Mapping[str, Any]) -> Language:
     """Returns the language that the content of a file describes."""
     entries: dict[str, Any] = {}
     for key, value in content.items():
@@ -387,13 +390,13 @@ def from_content(content: Mapping[str, Any]) -> Language:
             entries[key] = with_any_space(content[key])
     entries["explains"] = tuple(map(with_any_space, content.get("explains", ())))
     for key in PHRASES:
-        entries[key] = tuple(map(phrase_of, content.get(key, ())))
+        entries[key] = tuple(map(parse_phrase, content.get(key, ())))
     pronouns = content.get("pronouns", {})
     entries["pronouns"] = {gender: tuple(words) for gender, words in pronouns.items()}
     return Language(**entries)
 
 
-def phrase_of(entry: str | Mapping[str, str]) -> Phrase:
+def parse_phrase(entry: str | Mapping[str, str]) -> Phrase:
     """Returns the phrase of an entry in a file: a pattern alone, or a pattern with an example."""
     phrase = Phrase(entry) if isinstance(entry, str) else Phrase(**entry)
     return phrase._replace(says=with_any_space(phrase.says))
@@ -425,7 +428,7 @@ def read_language_file(path: str) -> tuple[Document, LanguageSection]:
     Raises:
         InputError: with every fault of its form.
     """
-    document = read_yaml(path, EXPECTED, ", ".join(LanguageSection.model_fields))
+    document = read_yaml(path, LANGUAGE_FILE_EXPECTED, ", ".join(LanguageSection.model_fields))
     return document, document.checked(LanguageSection, path)
 
 
@@ -459,7 +462,7 @@ def language_file_faults(path: str) -> Iterator[Fault]:
 
 def empty_word_faults(document: Document, path: str, content: LanguageSection) -> Iterator[Fault]:
     """Yields words of lists that are empty."""
-    lists: dict[NodePlace, Sequence[str]] = {}
+    lists: dict[KeyPath, Sequence[str]] = {}
     opposites = [key for pair in OPPOSITES for key in pair]
     for key in (*opposites, "nods", "answer_goes_on", "explains", "articles"):
         lists[(key,)] = getattr(content, key)
@@ -472,7 +475,7 @@ def empty_word_faults(document: Document, path: str, content: LanguageSection) -
 
 
 def phrase_faults(
-    document: Document, path: str, place: NodePlace, entry: str | PhraseSection
+    document: Document, path: str, place: KeyPath, entry: str | PhraseSection
 ) -> Iterator[Fault]:
     """Yields a phrase that is empty or no pattern, or that does not match its example."""
     phrase = Phrase(entry) if isinstance(entry, str) else Phrase(entry.says, entry.example)
@@ -504,9 +507,7 @@ def opposite_faults(
         yield document.fault(path, (negative,), problem, expected)
 
 
-def pattern_faults(
-    document: Document, path: str, place: NodePlace, pattern: str
-) -> Iterator[Fault]:
+def pattern_faults(document: Document, path: str, place: KeyPath, pattern: str) -> Iterator[Fault]:
     """Yields a fault if a pattern does not compile, as it is or once its spaces are widened."""
     problem = f"{pattern!r} is not a regular expression"
     try:
@@ -520,12 +521,12 @@ def pattern_faults(
 ENGLISH_WORDS = language_words(ENGLISH)
 
 
-def known_languages() -> dict[str, Language]:
+def shipped_languages() -> dict[str, Language]:
     """Returns the languages that have a file, by their codes."""
     codes = sorted(file.stem for file in FOLDER.glob("*.yaml"))
     return {code: language_words(code) for code in codes}
 
 
-def language_of(options: Mapping[str, Any]) -> Language:
+def cell_language(options: Mapping[str, Any]) -> Language:
     """Returns the language that a cell's options name by code or file; without a name, English."""
     return language_words(options.get("language", ENGLISH))

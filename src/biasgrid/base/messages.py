@@ -32,11 +32,12 @@ EXPECTED_BY_ERROR = {
 }
 """Descriptions of the values that are allowed, by pydantic's type of error."""
 
-Place = tuple[int | str, ...]
+KeyPath = tuple[int | str, ...]
+"""The path of a value in a file: keys of mappings and positions in lists, the outermost first."""
 FileContent = TypeVar("FileContent", bound=BaseModel)
 
 
-def check_content(kind: type[FileContent], content: Any, file: str) -> FileContent:
+def validate_content(kind: type[FileContent], content: Any, file: str) -> FileContent:
     """Returns the content of a file as a model; raises InputError with all faults and places."""
     try:
         return kind.model_validate(content)
@@ -53,17 +54,17 @@ def as_fault(detail: ErrorDetails, file: str, line: int | None = None) -> Fault:
         line: the line of the faulty content, None if it is the whole file.
     """
     if detail["type"] == "union_tag_invalid":
-        detail = of_tag(detail)
+        detail = tag_error(detail)
     place, allowed = detail["loc"], allowed_names(detail)
-    expected = one_of(allowed) if allowed else expected_of(detail)
-    problem = problem_of_error(detail, allowed)
+    expected = one_of(allowed) if allowed else error_expectation(detail)
+    problem = error_problem(detail, allowed)
     if place[-1:] == ("[key]",):
         # Pydantic adds the key and this mark to the place of a mapping whose key is faulty.
         place, problem = place[:-2], f"the key {value_text(detail['input'])}"
     return Fault(file, at_line(line, place_text(place)), problem, expected)
 
 
-def of_tag(detail: ErrorDetails) -> ErrorDetails:
+def tag_error(detail: ErrorDetails) -> ErrorDetails:
     """Returns the error of a section of an unknown kind as an error of the key that names it."""
     context = detail["ctx"]
     key = context["discriminator"].strip("'")
@@ -76,7 +77,7 @@ def of_tag(detail: ErrorDetails) -> ErrorDetails:
     )
 
 
-def problem_of_error(detail: ErrorDetails, allowed: list[str]) -> str:
+def error_problem(detail: ErrorDetails, allowed: list[str]) -> str:
     """Returns the problem of an error: the faulty value, or that it is missing."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
@@ -105,7 +106,7 @@ def allowed_names(detail: ErrorDetails) -> list[str]:
     return []
 
 
-def expected_of(detail: ErrorDetails) -> str:
+def error_expectation(detail: ErrorDetails) -> str:
     """Returns a description of the values that are allowed at the place of an error."""
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     if kind == "missing":
@@ -124,7 +125,7 @@ def at_line(line: int | None, where: str) -> str:
     return where if line is None else f"line {line}, {where}".removesuffix(", ")
 
 
-def place_text(place: Place) -> str:
+def place_text(place: KeyPath) -> str:
     """Formats a place for messages: names after dots, numbers of items in brackets."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in place]
     return "".join(parts).removeprefix(".")

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, Problem, nearest_name, one_of, value_text
 from biasgrid.base.files import write_text
-from biasgrid.base.rows import FileRow, read_rows
+from biasgrid.base.rows import FileRow, read_file_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
 NUMERIC_ANSWER_COLUMNS = (
@@ -135,7 +135,7 @@ def file_rows(path: Path) -> Iterator[FileRow]:
         InputError: it cannot be read, or has no prompts, or no answers.
     """
     optional = [name for name in COLUMN_READERS if name not in ("prompt", *PRECOMPUTED_COLUMNS)]
-    return read_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, PRECOMPUTED_COLUMNS)
+    return read_file_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, PRECOMPUTED_COLUMNS)
 
 
 def unique_responses(

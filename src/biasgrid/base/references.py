@@ -90,10 +90,10 @@ def plugin_faults() -> Iterator[None]:
         if not lines:
             raise
         file, line = lines[-1]
-        raise InputError([Fault(file, f"line {line}", how_it_ends(error), RUNS)]) from error
+        raise InputError([Fault(file, f"line {line}", describe_failure(error), RUNS)]) from error
 
 
-def how_it_ends(error: BaseException, when: str = "") -> str:
+def describe_failure(error: BaseException, when: str = "") -> str:
     """Describes how a plugin has failed or ended the program.
 
     Args:
@@ -134,7 +134,7 @@ def stage(reference: str, name: str) -> str:
         reference: the family.
         name: a key of `STAGE_MODULES`, or another module of the folder, such as `family`.
     """
-    folder = folder_of(reference)
+    folder = package_folder(reference)
     if folder is None:
         return reference
     modules = STAGE_MODULES.get(name, (name,))
@@ -145,7 +145,7 @@ def stage(reference: str, name: str) -> str:
     return f"{reference}.{module}"
 
 
-def folder_of(reference: str) -> Path | None:
+def package_folder(reference: str) -> Path | None:
     """Returns the folder of a package, None for a module that is one file."""
     if is_path(reference):
         return Path(reference) if Path(reference).is_dir() else None
@@ -170,7 +170,7 @@ def is_path(reference: str) -> bool:
     return "/" in reference or reference.endswith(".py")
 
 
-def files_of_plugin(reference: str) -> Iterator[Path]:
+def plugin_files(reference: str) -> Iterator[Path]:
     """Yields the Python files that a module outside of this package may use.
 
     These are its own file and, if it is in a package, all files of the package.

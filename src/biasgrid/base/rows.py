@@ -27,7 +27,7 @@ class FileRow(NamedTuple):
     values: Mapping[str, Any]
 
 
-def read_rows(
+def read_file_rows(
     path: Path,
     columns: Sequence[str],
     expected: str,

@@ -308,7 +308,7 @@ class ModelSource:
     model: Model
 
     @classmethod
-    def is_of(cls, model: Model) -> bool:
+    def has_source_keys(cls, model: Model) -> bool:
         """Says whether a model's section has one of its keys."""
         return any(getattr(model, key) for key in (*cls.keys, *cls.fields))
 
@@ -493,7 +493,7 @@ class Model(Section):
                 "code of transformers"
             )
         for source in self.sources:
-            if source.is_of(self):
+            if source.has_source_keys(self):
                 source(self).check()
         return self
 
@@ -518,7 +518,7 @@ class Model(Section):
         A source that needs keys beside a checkpoint is later in `sources` than the checkpoint.
         """
         for source in reversed(self.sources):
-            if source.is_of(self):
+            if source.has_source_keys(self):
                 return source(self)
         return self.sources[0](self)
 

@@ -16,13 +16,11 @@ import yaml
 from pydantic import ValidationError
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import FileContent, as_fault, at_line, place_text
+from biasgrid.base.messages import FileContent, KeyPath, as_fault, at_line, place_text
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_within
 from biasgrid.base.text import HALF_CHARACTER, read_text
 
 MOST_NODES = 100_000
-NodePlace = tuple[int | str, ...]
-"""Keys and numbers of items, from the outermost to the innermost."""
 
 
 class TextKeyLoader(yaml.SafeLoader):
@@ -59,9 +57,9 @@ class Document(NamedTuple):
     """
 
     content: dict[str, Any]
-    lines: Mapping[NodePlace, int]
+    lines: Mapping[KeyPath, int]
 
-    def line_of(self, place: NodePlace) -> int | None:
+    def line_of(self, place: KeyPath) -> int | None:
         """Returns the line of a value, or of the innermost value around it that has a line.
 
         None if only the whole document is around it.
@@ -71,12 +69,12 @@ class Document(NamedTuple):
                 return self.lines[place[:length]]
         return None
 
-    def lines_but(self, keys: Iterable[str]) -> dict[NodePlace, int]:
+    def lines_but(self, keys: Iterable[str]) -> dict[KeyPath, int]:
         """Returns the lines without those of some outermost keys, whose values are replaced."""
         replaced = {(key,) for key in keys}
         return {place: line for place, line in self.lines.items() if place[:1] not in replaced}
 
-    def fault(self, file: str | Path, place: NodePlace, problem: str, expected: str) -> Fault:
+    def fault(self, file: str | Path, place: KeyPath, problem: str, expected: str) -> Fault:
         """Returns a fault of a value, with its line."""
         return Fault(str(file), at_line(self.line_of(place), place_text(place)), problem, expected)
 
@@ -157,7 +155,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
     return document
 
 
-def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
+def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[KeyPath, int]]:
     """Returns the content of a YAML document, its repeated keys, and the lines of all values.
 
     Returns:
@@ -174,7 +172,7 @@ def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[NodePlace, int]]:
         check_size(root)
         # Lines are noted before the content is made: merging (`<<`) writes the merged keys into the
         # mappings. The value of an alias is met several times, hence the set.
-        lines: dict[NodePlace, int] = {}
+        lines: dict[KeyPath, int] = {}
         repeated = sorted(set(note_lines(root, (), lines)), key=lambda key: key.line)
         return loader.construct_document(root), repeated, lines
     finally:
@@ -209,9 +207,7 @@ def child_nodes(node: yaml.Node) -> list[yaml.Node]:
     return []
 
 
-def note_lines(
-    node: yaml.Node, place: NodePlace, lines: dict[NodePlace, int]
-) -> Iterator[Repeated]:
+def note_lines(node: yaml.Node, place: KeyPath, lines: dict[KeyPath, int]) -> Iterator[Repeated]:
     """Notes the lines of a value and of all values in it, and yields repeated keys.
 
     Args:

@@ -2,28 +2,28 @@
 
 from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.reading import (
-    clusters_of_variant,
     days_as_text,
-    digest_of_templates,
     load_config,
     load_word_lists,
     parse_config,
     read_config,
     read_document,
-    texts_of_templates,
+    shared_template_texts,
+    template_texts_digest,
+    variant_clusters,
 )
 from biasgrid.config.sections import Config
 
 __all__ = [
     "Config",
     "ConfigFolders",
-    "clusters_of_variant",
     "days_as_text",
-    "digest_of_templates",
     "load_config",
     "load_word_lists",
     "parse_config",
     "read_config",
     "read_document",
-    "texts_of_templates",
+    "shared_template_texts",
+    "template_texts_digest",
+    "variant_clusters",
 ]

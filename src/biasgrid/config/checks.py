@@ -17,7 +17,7 @@ from biasgrid.base.faults import (
     value_text,
 )
 from biasgrid.base.files import missing_path
-from biasgrid.base.languages import is_file_of_words, language_file_faults
+from biasgrid.base.languages import is_language_file, language_file_faults
 from biasgrid.base.names import similar_names
 from biasgrid.base.sections import Section
 from biasgrid.config.sections import Config
@@ -74,14 +74,14 @@ def measure_faults(config: Config, source: str) -> Iterator[Fault]:
     yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
     for dataset in known_names([*config.thresholds], config.datasets):
         where, names = f"thresholds.{dataset}", [*config.thresholds[dataset]]
-        yield from unknown_names(source, where, names, config.measures_of(dataset))
+        yield from unknown_names(source, where, names, config.dataset_measures(dataset))
 
 
 def known_flags(config: Config) -> set[str]:
     """Returns the names of the validity flags of all families, with or without a dataset."""
     flags: set[str] = set()
     for dataset in config.datasets:
-        flags.update(MetricDefinitions.from_measures(config.measures_of(dataset)).limits)
+        flags.update(MetricDefinitions.from_measures(config.dataset_measures(dataset)).limits)
     for family in config.registry.families:
         flags.update(config.registry.family(family).flags)
     return flags
@@ -114,7 +114,7 @@ def idle_model_faults(
     expected = " or ".join(dict.fromkeys(config.family(dataset).expected for dataset in datasets))
     for model in models:
         if model not in answering:
-            reason = reason_of_unfit(config, [(model, dataset) for dataset in datasets])
+            reason = unfit_clause(config, [(model, dataset) for dataset in datasets])
             problem = f"{model!r} answers none of the selected datasets{reason}"
             yield Fault(source, "run.models", problem, expected)
 
@@ -126,12 +126,12 @@ def unanswered_dataset_faults(
     answered = {dataset for _, dataset in config.cells()}
     for dataset in datasets:
         if dataset not in answered:
-            reason = reason_of_unfit(config, [(model, dataset) for model in models])
+            reason = unfit_clause(config, [(model, dataset) for model in models])
             problem = f"no selected model answers {dataset!r}{reason}"
             yield Fault(source, "run.datasets", problem, config.family(dataset).expected)
 
 
-def reason_of_unfit(config: Config, cells: Iterable[tuple[str, str]]) -> str:
+def unfit_clause(config: Config, cells: Iterable[tuple[str, str]]) -> str:
     """Returns the first known reason why a model does not answer a dataset; empty without one.
 
     Args:
@@ -176,7 +176,7 @@ def kind_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields selected models that do not give the kind of answers that a dataset needs."""
     for name, dataset in config.cells():
         needed = config.question(name, dataset).answer
-        kinds = config.back_end_of(name).answers
+        kinds = config.back_end_entry(name).answers
         if needed not in kinds:
             given = " and ".join(f"`{kind}`" for kind in kinds)
             problem = f"gives {given} but no `{needed}`, which {dataset!r} needs"
@@ -193,7 +193,9 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
         for name, answer in config.question(model, dataset).scorers.items():
             scorers.add((dataset, name, answer))
     for dataset, name, answer in sorted(scorers):
-        suitable = [model for model in config.models if answer in config.back_end_of(model).answers]
+        suitable = [
+            model for model in config.models if answer in config.back_end_entry(model).answers
+        ]
         if name not in suitable:
             hint = nearest_name(name, suitable)
             problem = f"asks {name!r}{hint}, which does not give texts a `{answer}`"
@@ -230,9 +232,9 @@ def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         return
     if section.language_file is not None:
         reference = section.language_reference(config.word_lists)
-        if not is_file_of_words(reference) or not Path(reference).is_file():
+        if not is_language_file(reference) or not Path(reference).is_file():
             problem = f"{section.language_file!r}"
-            if is_file_of_words(reference):
+            if is_language_file(reference):
                 problem = missing_path(Path(reference))
             expected = "a YAML file in the folder of word lists, such as portuguese.yaml"
             yield Fault(source, f"datasets.{name}.language_file", problem, expected)
@@ -365,7 +367,9 @@ def published_file_faults(reference: str) -> list[Fault]:
     return []
 
 
-def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -> dict[str, str]:
+def config_paths(
+    config: Config, models: Iterable[str], tokenizers: Iterable[str]
+) -> dict[str, str]:
     """Returns the files and folders that a config names, by key.
 
     Args:
@@ -387,7 +391,7 @@ def paths_of(config: Config, models: Iterable[str], tokenizers: Iterable[str]) -
 def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
     """Yields files and folders, all inputs of jobs, that Snakemake would take for patterns."""
     models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
-    for where, path in paths_of(config, models, filtering_tokenizers(config)).items():
+    for where, path in config_paths(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
             problem = f"{path!r} contains braces, which Snakemake would take for a placeholder"
             yield Fault(source, where, problem, "a path without { and }")

@@ -23,7 +23,7 @@ def whole_config() -> type[Config]:
     `Config` looks sections up by task and family when it validates, so its own schema lacks them.
     """
     model_sections = dict.fromkeys(map(BUILT_IN.model_section, BUILT_IN.tasks))
-    models = [of_tasks(section) for section in model_sections]
+    models = [section_with_tasks(section) for section in model_sections]
     families = [BUILT_IN.family(name).Section for name in BUILT_IN.families]
     model_field = Config.model_fields["models"]
     dataset_field = Config.model_fields["datasets"]
@@ -34,7 +34,7 @@ def whole_config() -> type[Config]:
     return create_model("Config", __base__=Config, __doc__=Config.__doc__, **fields)
 
 
-def of_tasks(section: type[Model]) -> type[Model]:
+def section_with_tasks(section: type[Model]) -> type[Model]:
     """Returns a section of models with the tasks that it is for as the type of `task`."""
     task: Any = Literal[
         tuple(task for task in BUILT_IN.tasks if BUILT_IN.model_section(task) is section)

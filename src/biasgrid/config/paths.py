@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, UserError, nearest_name
-from biasgrid.base.messages import place_text
-from biasgrid.base.yaml import Document, NodePlace
+from biasgrid.base.messages import KeyPath, place_text
+from biasgrid.base.yaml import Document
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
 SHIPPED = PACKAGE_FOLDER / "shipped"
@@ -114,7 +114,7 @@ class ConfigFolders:
 
         Args:
             document: the config.
-            paths: its paths, by key; see `checks.paths_of`.
+            paths: its paths, by key; see `checks.config_paths`.
         """
         changed = {}
         for where, path in paths.items():
@@ -139,7 +139,7 @@ class ConfigFolders:
 
         Args:
             fault: any fault; it is not changed unless it is of a path that does not exist.
-            paths: the paths of the config, by key; see `checks.paths_of`.
+            paths: the paths of the config, by key; see `checks.config_paths`.
         """
         path = paths.get(fault.where)
         if path is None or Path(path).exists():
@@ -177,7 +177,7 @@ def outermost(where: str) -> str:
     return where.partition(".")[0].partition("[")[0]
 
 
-def leaves(content: Any, around: NodePlace = ()) -> Iterator[NodePlace]:
+def leaves(content: Any, around: KeyPath = ()) -> Iterator[KeyPath]:
     """Yields the places of all values that are neither mappings nor lists.
 
     Args:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.messages import KeyPath
 from biasgrid.base.references import load, load_reference, plugin_faults, stage
-from biasgrid.base.yaml import Document, NodePlace, read_yaml
-from biasgrid.config.checks import measure_faults, model_faults, paths_of, reference_faults
+from biasgrid.base.yaml import Document, read_yaml
+from biasgrid.config.checks import config_paths, measure_faults, model_faults, reference_faults
 from biasgrid.config.paths import ConfigFolders
-from biasgrid.config.registry import registry_of
+from biasgrid.config.registry import load_registry
 from biasgrid.config.sections import Config
 from biasgrid.families.family import Lists
 
@@ -60,7 +61,7 @@ def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config
 def parse_config(
     content: Mapping[str, Any],
     source: str,
-    lines: Mapping[NodePlace, int] | None = None,
+    lines: Mapping[KeyPath, int] | None = None,
     folders: ConfigFolders | None = None,
 ) -> Config:
     """Checks the keys and values of a config, and that the names in it are defined.
@@ -94,9 +95,9 @@ def check_config(document: Document, source: str, folders: ConfigFolders) -> Con
         paths = {f"plugins[{place}]": path for place, path in enumerate(plugins)}
     document = folders.found(document, paths)
     try:
-        registry = registry_of(document.content["plugins"] if paths else [], source)
+        registry = load_registry(document.content["plugins"] if paths else [], source)
         config = document.checked(Config, source, registry)
-        paths = paths_of(config, config.models, config.tokenizers)
+        paths = config_paths(config, config.models, config.tokenizers)
         with_paths = folders.found(document, paths)
         if with_paths is not document:
             config = with_paths.checked(Config, source, registry)
@@ -131,7 +132,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         missing = config.folders.explain(missing, {"word_lists": config.word_lists})
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
-        reading = load(stage(config.reference_of_family(dataset), "reading"))
+        reading = load(stage(config.family_reference(dataset), "reading"))
         content, file_faults = reading.read(config.files(dataset, variant))
         faults += file_faults
         if not file_faults:
@@ -148,12 +149,12 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
 def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
     """Yields instances that a model cannot answer, for back ends that can tell before a run."""
     for model, dataset in config.cells():
-        reference = config.back_end_of(model).check
+        reference = config.back_end_entry(model).check
         if not reference or config.models[model].source.brings_instances:
             continue
         check = load_reference(reference)
         question = config.question(model, dataset)
-        expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+        expand = load(stage(config.family_reference(dataset), "expand")).expand
         for instances in expand(lists[dataset, question.variant]).parts:
             yield from check(config.models[model], instances, question.answer)
 
@@ -173,7 +174,7 @@ def template_cluster_faults(
         yield Fault(source, where, f"there is no template {last}", expected)
 
 
-def clusters_of_variant(
+def variant_clusters(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> list[int]:
     """Returns the cluster of each template of a dataset's variant, by number.
@@ -187,19 +188,19 @@ def clusters_of_variant(
     """
     from biasgrid.stats.clusters import clusters_from_texts
 
-    content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+    content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
     texts = config.family(dataset).cluster_texts(content) if content is not None else []
     return clusters_from_texts(texts, config.datasets[dataset].template_clusters)
 
 
-def digest_of_templates(
+def template_texts_digest(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> str | None:
     """Returns a digest of the templates of a dataset's variant, by which models are paired.
 
     Args:
         config: the config.
-        lists: see `clusters_of_variant`.
+        lists: see `variant_clusters`.
         dataset: the dataset's name.
         variant: the variant's name.
 
@@ -207,40 +208,40 @@ def digest_of_templates(
         The digest of template texts; of the lists if the family has no template texts; None without
         lists.
     """
-    content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+    content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
     if content is None:
         return None
     texts = config.family(dataset).cluster_texts(content)
     return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else content.digest()
 
 
-def texts_of_templates(
+def shared_template_texts(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str
 ) -> list[str]:
     """Returns the text of each template of a dataset, by number, as far as all variants share it.
 
     Args:
         config: the config.
-        lists: see `clusters_of_variant`.
+        lists: see `variant_clusters`.
         dataset: the dataset's name.
     """
     models = [model for model, cell_dataset in config.cells() if cell_dataset == dataset]
     variants = dict.fromkeys(config.question(model, dataset).variant for model in models)
     texts_by_variant = []
     for variant in variants:
-        content = lists.get((dataset, variant)) or lists_of_dump(config, dataset, variant)
+        content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
         if content is not None:
             texts_by_variant.append(config.family(dataset).template_texts(content))
     templates = zip(*texts_by_variant, strict=False)
     return [commonprefix(texts) for texts in templates]  # noqa: RUF071 (characters are what is compared)
 
 
-def lists_of_dump(config: Config, dataset: str, variant: str) -> Lists | None:
+def read_unexpanded_lists(config: Config, dataset: str, variant: str) -> Lists | None:
     """Returns the word lists of a variant that is not expanded, None if missing or faulty."""
     try:
         files = config.files(dataset, variant)
     except KeyError:
         return None
-    reading = load(stage(config.reference_of_family(dataset), "reading"))
+    reading = load(stage(config.family_reference(dataset), "reading"))
     content, faults = reading.read(files)
     return None if faults else content

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from pydantic import create_model
 
 from biasgrid.base.faults import Fault, InputError, Problem, UserError, one_of
-from biasgrid.base.references import RUNS, exists, how_it_ends, load, load_reference, stage
+from biasgrid.base.references import RUNS, describe_failure, exists, load, load_reference, stage
 from biasgrid.base.sections import Model, ModelSource
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, SOURCES, RegistryEntry
@@ -91,7 +91,7 @@ def section_with_sources(
     return whole
 
 
-def registry_of(plugins: Sequence[str], source: str) -> Registry:
+def load_registry(plugins: Sequence[str], source: str) -> Registry:
     """Returns the built-in families, back ends and figures, with those of plugins.
 
     Args:
@@ -149,7 +149,7 @@ def import_plugin(reference: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a plugin may raise anything, and end the program
-        raise PluginError(how_it_ends(error, "while it is being imported"), RUNS) from error
+        raise PluginError(describe_failure(error, "while it is being imported"), RUNS) from error
 
 
 @dataclass(frozen=True)

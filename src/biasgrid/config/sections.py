@@ -327,11 +327,11 @@ class Config(Section):
         """Returns the family of a dataset."""
         return self.registry.family(self.datasets[dataset].family)
 
-    def reference_of_family(self, dataset: str) -> str:
+    def family_reference(self, dataset: str) -> str:
         """Returns where the family of a dataset is."""
         return self.registry.families[self.datasets[dataset].family]
 
-    def back_end_of(self, model: str) -> RegistryEntry:
+    def back_end_entry(self, model: str) -> RegistryEntry:
         """Returns where the back end of a model is."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.back_end]
@@ -380,7 +380,7 @@ class Config(Section):
             if self.fits(model, dataset)
         ]
 
-    def measures_of(self, dataset: str) -> Mapping[str, Measure]:
+    def dataset_measures(self, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of a dataset by name, validity flags with the limits of this
         config.
         """
@@ -394,7 +394,7 @@ class Config(Section):
             known[IMPROBABLE] = known[IMPROBABLE].without_withholding()
         return known
 
-    def title_of(self, dataset: str) -> str:
+    def dataset_title(self, dataset: str) -> str:
         """Returns the title of a dataset, with its name where another one that is run has the same
         title.
         """
@@ -403,16 +403,18 @@ class Config(Section):
         is_shared = any(self.datasets[name].title == title for name in others)
         return f"{title} ({dataset})" if is_shared else title
 
-    def figures_of(self, dataset: str) -> list[str]:
+    def dataset_figures(self, dataset: str) -> list[str]:
         """Returns the names of a dataset's figures."""
         section = self.datasets[dataset]
         return list(dict.fromkeys([*self.family(dataset).figures(section), *section.figures]))
 
-    def what_predictions_say(self, model: str, dataset: str) -> dict[str, Any]:
+    def predictions_provenance(self, model: str, dataset: str) -> dict[str, Any]:
         """Returns what the provenance of a cell's predictions must contain."""
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
-    def choices(self, model: str, dataset: str, writer: str | None = None) -> dict[str, Any]:
+    def deciding_settings(
+        self, model: str, dataset: str, writer: str | None = None
+    ) -> dict[str, Any]:
         """Returns what decides predictions beside model and precision, as its back end's `Choices`;
         see `question`.
         """
@@ -427,7 +429,7 @@ class Config(Section):
         named = (name for cell in self.cells() for name in self.question(*cell).scorers)
         return [name for name in dict.fromkeys(named) if name in self.models]
 
-    def turn(self, model: str, dataset: str = "") -> str | None:
+    def exclusive_resource(self, model: str, dataset: str = "") -> str | None:
         """Names what jobs of a model that ask a dataset, or none, must have to themselves; None
         where they need not.
         """
@@ -437,13 +439,13 @@ class Config(Section):
         """Returns the files that a dataset's variant is made of."""
         return self.family(dataset).files(self, dataset, variant)
 
-    def source_of_model(self, name: str) -> dict[str, Any]:
+    def model_record_arguments(self, name: str) -> dict[str, Any]:
         """Returns a model's origin: the arguments of `make_record` or `make_keys_record`."""
         return self.models[name].source.record_source(
-            f"{self.results}/trained/{name}", self.training_of(name)
+            f"{self.results}/trained/{name}", self.training_settings(name)
         )
 
-    def training_of(self, name: str) -> dict[str, Any] | None:
+    def training_settings(self, name: str) -> dict[str, Any] | None:
         """Returns how a model is trained: its section `train`, and section `synthetic` where it
         names a strength.
         """
@@ -460,7 +462,7 @@ class Config(Section):
             }
         return training
 
-    def source_of_base(self, name: str) -> dict[str, Any]:
+    def base_record_arguments(self, name: str) -> dict[str, Any]:
         """Returns where the checkpoint is that a model's training starts from, as arguments of
         `make_record`.
         """
@@ -469,14 +471,14 @@ class Config(Section):
             raise ValueError(f"{name} is not trained from a checkpoint")
         return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
-    def source_of_tokenizer(self, name: str) -> dict[str, Any]:
+    def tokenizer_record_arguments(self, name: str) -> dict[str, Any]:
         """Returns where a tokenizer's files are, as arguments of
         `biasgrid.inference.checkpoints.fetch.make_record`.
         """
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
-    def learned_datasets(self, model: str) -> list[str]:
+    def training_datasets(self, model: str) -> list[str]:
         """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none
         for others.
         """
@@ -497,7 +499,7 @@ class Config(Section):
         """Returns the variants of a dataset that synthetic corpora have, by the task of models that
         learn them.
         """
-        learners = [name for name in self.models if dataset in self.learned_datasets(name)]
+        learners = [name for name in self.models if dataset in self.training_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 
     @cached_property
@@ -508,7 +510,7 @@ class Config(Section):
         """
         learned = []
         for dataset in self.datasets:
-            learners = [name for name in self.models if dataset in self.learned_datasets(name)]
+            learners = [name for name in self.models if dataset in self.training_datasets(name)]
             if set(learners) & set(self.run.models):
                 learned += [(model, dataset) for model in learners]
         return self.selected_variants | self._questions(learned)

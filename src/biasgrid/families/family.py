@@ -227,7 +227,7 @@ class Grid(Protocol):
     def fits(self, model: str, dataset: str) -> bool:
         """Whether a dataset is for a model."""
 
-    def learned_datasets(self, model: str) -> Sequence[str]:
+    def training_datasets(self, model: str) -> Sequence[str]:
         """Returns the datasets whose synthetic bias a model learns."""
 
 

@@ -9,8 +9,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, NewType
 
-from biasgrid.base.references import files_of_plugin
-
 PACKAGE_FOLDER = Path(__file__).parents[1]
 OwnModule = NewType("OwnModule", str)
 """A module of this package without the prefix `biasgrid.`, such as `tables.metric`."""
@@ -86,7 +84,7 @@ def code_digest(script: str | Path, *references: str) -> str:
         if reference.startswith(OWN_PREFIX):
             own_modules.append(OwnModule(reference.removeprefix(OWN_PREFIX)))
         else:
-            plugin_files.update(files_of_plugin(reference))
+            plugin_files.update(plugin_files(reference))
     files = [Path(script), *sorted(plugin_files)]
     digest = sha256()
     for file in files:

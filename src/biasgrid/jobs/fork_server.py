@@ -25,7 +25,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from biasgrid.base.files import PARENT, refuse_without_parent
+from biasgrid.base.files import LAUNCHER_VARIABLE, refuse_if_abandoned
 from biasgrid.jobs.start import EXIT_CODE, FORK_SERVER_ADDRESS, import_modules
 
 ENVIRONMENT = {
@@ -266,8 +266,8 @@ def end_with_parent(parent: int) -> None:
         # prctl(PR_SET_PDEATHSIG). SIGTERM, so that the job can remove its temporary files.
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
     # On other systems the job at least puts no output in place, see `files.whole_files`.
-    os.environ[PARENT] = f"{os.getpid()}:{parent}"
-    refuse_without_parent("a job")
+    os.environ[LAUNCHER_VARIABLE] = f"{os.getpid()}:{parent}"
+    refuse_if_abandoned("a job")
 
 
 def run_job(job: Job, parent: int) -> None:

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from biasgrid.base.faults import UserError, one_of
-from biasgrid.base.references import folder_of
+from biasgrid.base.references import package_folder
 
 ASSETS = Path(__file__).parent / "assets"
 ENTRY_SCRIPT = "app"
@@ -44,7 +44,7 @@ def page_script(families: Mapping[str, str]) -> str:
     texts = {file.stem: file.read_text("utf-8") for file in sorted(ASSETS.glob("*.js"))}
     page_modules = set(texts)
     for family, reference in sorted(families.items()):
-        folder = folder_of(reference)
+        folder = package_folder(reference)
         if folder is None:
             continue
         view = folder / VIEW

@@ -15,7 +15,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import Fault, InputError, UserError, first_few
-from biasgrid.base.files import read_made, write_text
+from biasgrid.base.files import read_run_json, write_text
 from biasgrid.base.references import load_reference
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
@@ -74,7 +74,7 @@ def check_inputs(config: Config) -> list[str]:
 def dumps_of(config: Config) -> Iterator[InputReader]:
     """Yields the dumps of selected cells."""
     for model, dataset in config.cells():
-        section, check = config.models[model], config.back_end_of(model).check
+        section, check = config.models[model], config.back_end_entry(model).check
         dump = section.source.origin(dataset)
         if dump is None or dump["file"] is None or not check:
             continue
@@ -290,7 +290,7 @@ def noted_configs(note: Path) -> list[str]:
     Raises:
         UserError: it is damaged.
     """
-    names = read_made(note, "a list of config files")
+    names = read_run_json(note, "a list of config files")
     return [str(name) for name in names] if isinstance(names, list) else []
 
 

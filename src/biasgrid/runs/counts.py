@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage
-from biasgrid.config import Config, clusters_of_variant
+from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
 from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
 from biasgrid.inference.checkpoints.cost import load_fast_tokenizer
@@ -168,7 +168,7 @@ def count_instances(
     for (dataset, variant), content in lists.items():
         tokenizer = tokenizers[dataset, variant]
         counter = counters[tokenizer] if tokenizer else None
-        planned = instances_to_ask(config.reference_of_family(dataset), content, counter)
+        planned = instances_to_ask(config.family_reference(dataset), content, counter)
         is_exact = tokenizer is None or counters[tokenizer] is not None
         count = Estimate(planned.instances, is_exact)
         if not is_exact:
@@ -248,7 +248,7 @@ def sample_notes(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iter
         # Of variants that only trained models learn nothing is tested.
         if (dataset, variant) not in config.selected_variants:
             continue
-        clusters = partial(clusters_of_variant, config, lists, dataset, variant)
+        clusters = partial(variant_clusters, config, lists, dataset, variant)
         description = config.family(dataset).sampled(content, clusters)
         if description:
             yield f"{dataset} ({variant}), sample of {description}"

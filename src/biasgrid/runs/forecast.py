@@ -11,7 +11,7 @@ from math import isnan
 
 import polars as pl
 
-from biasgrid.config import Config, clusters_of_variant
+from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists
 from biasgrid.runs.counts import Estimate, total
 from biasgrid.runs.layout import Layout
@@ -166,7 +166,7 @@ def forecast_variant(
     noisiest counts.
     """
     layout, alpha = Layout(config), 1 - config.statistics.level
-    headlines = MetricDefinitions.from_measures(config.measures_of(dataset)).headlines
+    headlines = MetricDefinitions.from_measures(config.dataset_measures(dataset)).headlines
     found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
     clusters = template_cluster_count(config, lists, dataset, variant)
     assumed = (
@@ -199,7 +199,7 @@ def template_cluster_count(
         if (dataset, variant) in lists
         else None
     )
-    return max(1, len(set(clusters_of_variant(config, lists, dataset, variant)[:count])))
+    return max(1, len(set(variant_clusters(config, lists, dataset, variant)[:count])))
 
 
 def forecast_share(

@@ -274,7 +274,7 @@ def figures_of(config: Config) -> dict[str, dict[str, str]]:
         return {}
     measured = list(dict.fromkeys(dataset for _, dataset in config.cells()))
     names = {GRID: grid_figures_of(config, measured)}
-    names |= {dataset: config.figures_of(dataset) for dataset in measured}
+    names |= {dataset: config.dataset_figures(dataset) for dataset in measured}
     figures = {}
     for folder, shown in names.items():
         figures[folder] = {name: config.registry.figure(name) for name in shown}
@@ -289,7 +289,7 @@ def grid_figures_of(config: Config, measured: Sequence[str]) -> list[str]:
         measured: the datasets that are measured.
     """
     names = [name for dataset in measured for name in config.family(dataset).grid_figures]
-    if any(dataset in config.learned_datasets(model) for model, dataset in config.cells()):
+    if any(dataset in config.training_datasets(model) for model, dataset in config.cells()):
         names.append(SYNTHETIC_FIGURE)
     families = {config.datasets[dataset].family for dataset in group_numbers(config)}
     if len(families) > 1:

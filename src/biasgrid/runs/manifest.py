@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from biasgrid.base.faults import LESS_AT_ONCE
-from biasgrid.base.files import read_made, write_text
+from biasgrid.base.files import read_run_json, write_text
 from biasgrid.config import Config
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.models.servers.usage import holdings_of
@@ -104,7 +104,7 @@ def totals_of_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
     """Returns `title`, `about`, in words, and `control_of`, the dataset that it is a control of."""
     return {
-        "title": config.title_of(dataset),
+        "title": config.dataset_title(dataset),
         "about": [*config.family(dataset).about(config, dataset)],
         "control_of": config.datasets[dataset].control_of,
     }
@@ -121,7 +121,7 @@ def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
         far as they have them; of servers, `spent`.
     """
     shards = layout.shards(dataset, model)
-    timings = [read_made(shard.timing, "how long a shard took") for shard in shards]
+    timings = [read_run_json(shard.timing, "how long a shard took") for shard in shards]
     predictions = layout.predictions_of_cell(dataset, model)
     made = read_provenance(layout.measures(dataset, model))["predictions"]
     return {

@@ -415,7 +415,7 @@ class Planner:
             key: the sample, a key of `texts`.
             scoring: the formula by which sentences are scored; empty if none are.
         """
-        is_joined = self.config.back_end_of(model).joined and not scoring
+        is_joined = self.config.back_end_entry(model).joined and not scoring
         method = ReadingMethod(is_joined, scoring)
         folder, texts = self.folders[model], self.texts[key]
         if not texts:

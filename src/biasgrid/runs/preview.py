@@ -80,7 +80,7 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
         problem = f"{dataset!r} is not asked of any selected model"
         raise InputError([Fault(source, "--dataset", problem, "--model MODEL")])
     lists = load_word_lists(config)[variants[0]]
-    expansion = load(stage(config.reference_of_family(dataset), "expand")).expand(lists)
+    expansion = load(stage(config.family_reference(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
     return rows.select("instance", *request_columns(rows.columns))
 
@@ -133,7 +133,7 @@ def sample_datasets(
     # Variants may share files, whose faults count once.
     file_faults: dict[Fault, None] = {}
     for name, variant in tasks:
-        reading = load(stage(config.reference_of_family(name), "reading"))
+        reading = load(stage(config.family_reference(name), "reading"))
         lists, faults = reading.read(config.files(name, variant))
         lists_of_variants[name, variant] = lists
         file_faults |= dict.fromkeys(faults)
@@ -141,7 +141,7 @@ def sample_datasets(
         raise InputError(file_faults)
     for (name, variant), lists in lists_of_variants.items():
         random = np.random.default_rng([seed, crc32(f"{name}/{variant}".encode())])
-        rows = sample_instances(config.reference_of_family(name), lists, count, seed, random)
+        rows = sample_instances(config.family_reference(name), lists, count, seed, random)
         for row in rows.iter_rows(named=True):
             text = text_to_read(row, tasks[name, variant])
             yield SampledText(name, variant, row["instance"], text, candidates_to_read(row))
@@ -211,7 +211,7 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
             "run snakemake first"
         )
     cell_provenance(instances_table, tables)
-    family = config.reference_of_family(dataset)
+    family = config.family_reference(dataset)
     keys = load(stage(family, "keys")).KEYS
     instances = read_instances(instances_table, keys)
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)

@@ -10,7 +10,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.base.files import read_made
+from biasgrid.base.files import read_run_json
 from biasgrid.base.references import load, stage
 from biasgrid.config import load_config
 from biasgrid.families.cell import observe_in_parts, whole_table
@@ -129,7 +129,7 @@ class Results:
 
     def manifest(self) -> dict[str, Any]:
         """Returns the manifest: outputs with origin, times and digests."""
-        manifest: dict[str, Any] = read_made(self._there("manifest.json"), "a manifest")
+        manifest: dict[str, Any] = read_run_json(self._there("manifest.json"), "a manifest")
         return manifest
 
     def provenance(self, table: str) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class TablesOfCells:
         self.layout = Layout(self.config)
         self.dataset = dataset
         known = [
-            name for name in self.config.datasets if self.config.reference_of_family(name) == family
+            name for name in self.config.datasets if self.config.family_reference(name) == family
         ]
         self.refuse(list(unknown_names(str(config), "datasets", [dataset], known)))
         self.keys = load(stage(family, "keys")).KEYS

@@ -30,7 +30,8 @@ def withheld_together(
     """Withholds controls of datasets that are improbable: the dataset decides for both.
 
     The limit lies between two shares that may be nearly the same, and with one of both numbers
-    nothing can be compared. A control alone is never withheld for it, see `Config.measures_of`.
+    nothing can be compared. A control alone is never withheld for it, see
+    `Config.dataset_measures`.
 
     Args:
         rows: what is measured of whole cells and bias types: columns of `MEASURES`.

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.files import digest_file, read_made
+from biasgrid.base.files import digest_file, read_run_json
 from biasgrid.base.version import package_version
 from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_provenance
 
@@ -93,7 +93,7 @@ def cell_provenance(
     first_path, first = predictions[0], shards[0]
     check_same_facts(predictions, shards)
     if record is not None:
-        model = read_made(record, "a record of a checkpoint")
+        model = read_run_json(record, "a record of a checkpoint")
         if first.get("model") != model:
             raise TableError(f"{first_path}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.messages import check_content
+from biasgrid.base.messages import validate_content
 from biasgrid.base.sections import Section
 from biasgrid.base.text import read_json
 
@@ -122,7 +122,7 @@ def read_squad(path: str | Path) -> list[TrainingQuestion]:
         InputError: the file cannot be read, or entries are not as in SQuAD; each fault names its
             entry.
     """
-    squad = check_content(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
+    squad = validate_content(SquadFile, read_json(path, "SQuAD-format JSON"), str(path))
     faults: list[Fault] = []
     questions = []
     for where, paragraph in squad.paragraphs():

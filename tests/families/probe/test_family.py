@@ -64,7 +64,7 @@ def test_metrics_are_measures_with_marks(tmp_path: Path) -> None:
         config(tmp_path, f"{CHESS}section: opinions\nabout: Two games.\nwarning: Beware.\n"),
         "c.yaml",
     )
-    measures = grid.measures_of("chess")
+    measures = grid.dataset_measures("chess")
     assert [mark.letter for mark in measures["stereotype_rate"].marks] == ["A", "B", "C", "D"]
     assert measures["stereotype_rate"].headline == ""
     family = grid.family("chess")

@@ -90,7 +90,7 @@ def measured(
     assert observations["value"].is_nan().sum() == 0
     found = numbers_of(observations, question.measure_options)
     assert found.select("measure", "options", "n", "left_out").null_count().row(0) == (0, 0, 0, 0)
-    assert set(found["measure"]) <= set(grid.measures_of("prompts"))
+    assert set(found["measure"]) <= set(grid.dataset_measures("prompts"))
     return found
 
 

@@ -339,7 +339,7 @@ def test_models_and_variants_must_be_of_one_kind() -> None:
         {},
         "text-generation",
     )
-    assert grid.choices("writer", "religion")["generation"]["max_tokens"] == 200
+    assert grid.deciding_settings("writer", "religion")["generation"]["max_tokens"] == 200
     assert "coverage" in FAMILY.measures(grid, "religion")
 
 

@@ -334,8 +334,8 @@ def test_a_config_names_the_file_in_place_of_a_checkpoint(general: Path) -> None
         "run": {"models": ["elsewhere"], "datasets": ["religion"]},
     }
     config = parse_config(content, "c.yaml")
-    assert config.back_end_of("elsewhere").path.endswith(":PrecomputedAnswers")
-    assert config.source_of_model("elsewhere") == {
+    assert config.back_end_entry("elsewhere").path.endswith(":PrecomputedAnswers")
+    assert config.model_record_arguments("elsewhere") == {
         "keys": {"answers": str(path)},
         "files": [str(path)],
     }

@@ -81,9 +81,9 @@ def config(**keys: object) -> dict[str, object]:
 @pytest.mark.usefixtures("general")
 def test_a_config_names_it_in_place_of_a_checkpoint() -> None:
     grid = parse_config(config(random={"seed": 4}), "c.yaml")
-    assert grid.back_end_of("chance").path.endswith(":RandomAnswers")
-    assert grid.source_of_model("chance") == {"keys": {"random": {"seed": 4}}, "files": []}
-    assert grid.choices("chance", "religion") == {}
+    assert grid.back_end_entry("chance").path.endswith(":RandomAnswers")
+    assert grid.model_record_arguments("chance") == {"keys": {"random": {"seed": 4}}, "files": []}
+    assert grid.deciding_settings("chance", "religion") == {}
 
 
 @pytest.mark.usefixtures("general")

@@ -100,7 +100,7 @@ def test_a_trained_model_is_recorded_with_the_facts_of_its_training(demo: ModelI
 @pytest.mark.family("the demo asks all five, each of which can be put in")
 def test_models_of_synthetic_bias_learn_all_corpora_of_their_strength(demo: ModelInputs) -> None:
     files = demo.training_files(job(model="weak-qa"))
-    datasets = demo.grid.learned_datasets("weak-qa")
+    datasets = demo.grid.training_datasets("weak-qa")
     assert files["data"] == [demo.layout.synthetic(dataset) / "weak" for dataset in datasets]
     assert files["words"] == [demo.layout.synthetic(dataset) / "words.json" for dataset in datasets]
     assert demo.training_corpus(job(model="weak-qa")) == "question-answering.json"

@@ -73,7 +73,7 @@ def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
                 continue
             if dataset not in found:
                 asked = lists[dataset, config.question(model, dataset).variant]
-                rows = instances_to_ask(config.reference_of_family(dataset), asked, None).instances
+                rows = instances_to_ask(config.family_reference(dataset), asked, None).instances
                 found[dataset] = ShippedDataset(
                     section.title, section.family, config.family(dataset).asks, rows
                 )

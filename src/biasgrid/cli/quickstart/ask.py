@@ -15,7 +15,7 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.files import write_text
-from biasgrid.base.messages import check_content
+from biasgrid.base.messages import validate_content
 from biasgrid.base.references import load_reference
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config
@@ -210,14 +210,14 @@ class Asker:
     def config(self) -> Config:
         """A config that has this model, and nothing to ask it."""
         name = self.model.name
-        model = check_content(BUILT_IN.model_section(self.model.task), self.model.section, name)
+        model = validate_content(BUILT_IN.model_section(self.model.task), self.model.section, name)
         run = Run.model_construct(models=[name], datasets=[])
         return Config.model_construct(models={name: model}, datasets={}, run=run)
 
     @cached_property
     def record(self) -> Path:
         """The record of the model, which the grid's rule fetch would make."""
-        record = make_source_record(self.config.source_of_model(self.model.name))
+        record = make_source_record(self.config.model_record_arguments(self.model.name))
         write_text(self.folder / "model.json", json.dumps(record))
         return self.folder / "model.json"
 
@@ -226,7 +226,7 @@ class Asker:
         """What the model can do, which the grid's rule capabilities would find out; None where
         nobody need look.
         """
-        look = self.config.back_end_of(self.model.name).look
+        look = self.config.back_end_entry(self.model.name).look
         if not look:
             return None
         found_out = load_reference(look)(
@@ -277,7 +277,7 @@ class Asker:
             answers / "progress.json",
             self.capabilities if kind == "choice" else None,
         )
-        path = self.config.back_end_of(self.model.name).path_of(kind)
+        path = self.config.back_end_entry(self.model.name).path_of(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance())
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):

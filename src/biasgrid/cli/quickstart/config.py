@@ -13,7 +13,7 @@ import yaml
 from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config, read_config
-from biasgrid.config.registry import registry_of
+from biasgrid.config.registry import load_registry
 
 BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
@@ -119,7 +119,7 @@ def answered_sections(
     selected = {"models": names, "datasets": list(datasets)}
     whole = {**content, "datasets": datasets, "run": selected}
     # Only the sections are checked: models need not answer all the datasets that are selected.
-    config = Config.model_validate(whole, context=registry_of([], "the config template"))
+    config = Config.model_validate(whole, context=load_registry([], "the config template"))
     answered = {}
     for name, section in datasets.items():
         if any(config.fits(model, name) for model in names):

@@ -202,7 +202,7 @@ def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
         tokenizer = config.needed_variants[dataset, variant].tokenizer
         counter = token_counter(Layout(config), tokenizer) if tokenizer else None
         filters = {"token_counts": counter} if counter else {}
-        expand = load(stage(config.reference_of_family(dataset), "expand")).expand
+        expand = load(stage(config.family_reference(dataset), "expand")).expand
         expansion = expand(lists[dataset, variant], **filters)
         facts[f"{dataset}/{model}"] = {COVERAGE: expansion.facts[COVERAGE]}
     return GridFacts(cells=facts, trial=datasets).trial_text()

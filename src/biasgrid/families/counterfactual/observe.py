@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray
-from biasgrid.base.languages import language_of
+from biasgrid.base.languages import cell_language
 from biasgrid.families.counterfactual.ask import KEYS
 from biasgrid.families.counterfactual.pack import JOIN, OUTPUT_TYPES
 from biasgrid.groups.main_scores import MAIN_SCORES
@@ -131,7 +131,7 @@ def outputs_of(responses: pl.DataFrame, measure_options: Mapping[str, Any]) -> O
     if output_type == "answers":
         answers = responses["said"].cast(pl.String).to_list()
         gold = responses["expected"].cast(pl.String).to_list()
-        return AnswerOutputs(answers, gold, language_of(measure_options).articles)
+        return AnswerOutputs(answers, gold, cell_language(measure_options).articles)
     probabilities = matrix_of_lists(responses["probabilities"])
     if output_type == "classes":
         return ClassOutputs(probabilities, responses["label"].cast(pl.Int64).to_numpy())

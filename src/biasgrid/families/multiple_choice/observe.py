@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.languages import Language, language_of
+from biasgrid.base.languages import Language, cell_language
 from biasgrid.families.multiple_choice.ask import KEYS
 from biasgrid.families.multiple_choice.bbq import read_as_published
 from biasgrid.families.multiple_choice.items import prompt_of
@@ -117,7 +117,7 @@ def with_scored_options(rows: pl.DataFrame) -> pl.DataFrame:
 
 def with_written_options(rows: pl.DataFrame, measure_options: Mapping[str, Any]) -> pl.DataFrame:
     """Adds the `option` that a text chooses if there are no probabilities, and every `outcome`."""
-    language = language_of(measure_options)
+    language = cell_language(measure_options)
     is_span = bool(rows["mentions"].is_not_null().any())
     if measure_options["matching"] == "paper":
         reader = published_reader(measure_options["prompt"], is_span=is_span)

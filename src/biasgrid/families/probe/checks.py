@@ -9,9 +9,8 @@ from math import factorial
 from pathlib import Path
 
 from biasgrid.base.faults import Fault, nearest_name, one_of, value_text
-from biasgrid.base.messages import place_text
+from biasgrid.base.messages import KeyPath, place_text
 from biasgrid.base.names import fold_name, normal_form, similar_names
-from biasgrid.base.yaml import NodePlace
 from biasgrid.families.probe.definitions import (
     EXPECTED_KEY,
     GROUP_KEY,
@@ -56,7 +55,7 @@ class ProbeChecks:
     file: Path
     probe: Probe
 
-    def fault(self, place: NodePlace, problem: str, expected: str) -> Fault:
+    def fault(self, place: KeyPath, problem: str, expected: str) -> Fault:
         """Returns a fault of a key or an item, in the file that contains it."""
         part = self.probe.shared.get(str(place[0]))
         if part is None:
@@ -85,7 +84,7 @@ class ProbeChecks:
         """Yields prompts that are no list of mappings, and values that are no text or number."""
         for number, item in enumerate(self.probe.head.items):
             if PROMPTS_KEY in item and not are_prompts(item[PROMPTS_KEY]):
-                place: NodePlace = ("items", number, PROMPTS_KEY)
+                place: KeyPath = ("items", number, PROMPTS_KEY)
                 problem = value_text(item[PROMPTS_KEY])
                 yield self.fault(place, problem, "a list of mappings, one per prompt")
         for place, keys in self.places():
@@ -94,7 +93,7 @@ class ProbeChecks:
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     yield self.fault((*place, key), value_text(value), PLAIN_VALUE_EXPECTED)
 
-    def places(self) -> Iterator[tuple[NodePlace, dict[str, object]]]:
+    def places(self) -> Iterator[tuple[KeyPath, dict[str, object]]]:
         """Yields place and own keys of the common prompts, the items and the prompts of items."""
         for number, prompt in enumerate(self.probe.head.prompts):
             yield ("prompts", number), prompt
@@ -122,7 +121,7 @@ class ProbeChecks:
                     yield self.fault(("items", number), problem, f"{key} in every item or prompt")
 
     def choice_faults(
-        self, place: NodePlace, value: object, allowed: Iterable[str]
+        self, place: KeyPath, value: object, allowed: Iterable[str]
     ) -> Iterator[Fault]:
         """Yields a value that is none of those allowed."""
         names = list(allowed)
@@ -138,7 +137,7 @@ class ProbeChecks:
 
     def similar_value_faults(self, key: str) -> Iterator[Fault]:
         """Yields values of a key that differ from another one only in case or normal form."""
-        places: dict[str, NodePlace] = {}
+        places: dict[str, KeyPath] = {}
         for number, item in enumerate(self.probe.items):
             for keys in item:
                 if key in keys:
@@ -180,7 +179,7 @@ class ProbeChecks:
 
     # Question, options and evaluator
 
-    def texts(self) -> Iterator[tuple[NodePlace, str]]:
+    def texts(self) -> Iterator[tuple[KeyPath, str]]:
         """Yields the texts that may contain placeholders, each with its place."""
         head = self.probe.head
         yield ("question",), head.question
@@ -249,7 +248,7 @@ class ProbeChecks:
                         continue
                     reported.add((other, option))
                     is_fixed = not placeholders(text) and not placeholders(options[other])
-                    place: NodePlace = ("options", option) if is_fixed else ("items", number)
+                    place: KeyPath = ("options", option) if is_fixed else ("items", number)
                     problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
                     yield self.fault(place, problem, "different texts")
 
@@ -307,13 +306,13 @@ class ProbeChecks:
         if isinstance(metric, ObservationMetric):
             yield from self.compared_faults(place, metric)
 
-    def metric_label_faults(self, place: NodePlace, label: str | None) -> Iterator[Fault]:
+    def metric_label_faults(self, place: KeyPath, label: str | None) -> Iterator[Fault]:
         """Yields a label of a metric that the evaluator never gives."""
         # An evaluator of numbers, or one of a Python class, has no list of labels.
         if label is not None and self.probe.labels:
             yield from self.choice_faults(place, label, self.probe.labels)
 
-    def word_share_faults(self, place: NodePlace) -> Iterator[Fault]:
+    def word_share_faults(self, place: KeyPath) -> Iterator[Fault]:
         """Yields an evaluator that counts no words, for a metric that is a share of words."""
         evaluator = self.probe.head.evaluator
         if not isinstance(evaluator, WordCounts):
@@ -334,7 +333,7 @@ class ProbeChecks:
                 )
                 yield self.fault(("metric", name, "of"), problem, one_of(usable))
 
-    def covariate_faults(self, place: NodePlace, covariate: str) -> Iterator[Fault]:
+    def covariate_faults(self, place: KeyPath, covariate: str) -> Iterator[Fault]:
         """Yields a covariate that items lack, that is no number, or that never differs."""
         yield from self.missing_key_faults([covariate], f"which {place_text(place)} needs")
         values = [keys[covariate] for keys in self.probe.prompts if covariate in keys]
@@ -345,7 +344,7 @@ class ProbeChecks:
             # A line through points above one another has no slope.
             yield self.fault(place, f"{covariate!r} is the same everywhere", "different numbers")
 
-    def compared_faults(self, place: NodePlace, metric: ObservationMetric) -> Iterator[Fault]:
+    def compared_faults(self, place: KeyPath, metric: ObservationMetric) -> Iterator[Fault]:
         """Yields values that no prompt has, and comparisons of fewer than two values."""
         for key, value in metric.where.items():
             yield from self.value_faults((*place, "where"), key, [value])
@@ -356,7 +355,7 @@ class ProbeChecks:
                 problem = f"the key {metric.by!r} has {count} values to compare"
                 yield self.fault(place, problem, "two or more in items or prompts")
 
-    def value_faults(self, place: NodePlace, key: str, needed: Iterable[str]) -> Iterator[Fault]:
+    def value_faults(self, place: KeyPath, key: str, needed: Iterable[str]) -> Iterator[Fault]:
         """Yields needed values of a key that no prompt has."""
         values = self.probe.values(key)
         for value in needed:
@@ -371,7 +370,7 @@ class ProbeChecks:
         are_several = isinstance(self.probe.document.content.get("marks"), list)
         marked: set[str] = set()
         for number, marks in enumerate(self.probe.head.marks):
-            place: NodePlace = ("marks", number) if are_several else ("marks",)
+            place: KeyPath = ("marks", number) if are_several else ("marks",)
             for key in ("measure", "placebo"):
                 name = getattr(marks, key)
                 if name is not None and name not in metrics:

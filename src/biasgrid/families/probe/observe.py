@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.languages import language_of
+from biasgrid.base.languages import cell_language
 from biasgrid.families.probe.ask import KEYS, parse_keys
 from biasgrid.families.probe.definitions import (
     REFUSALS,
@@ -108,7 +108,7 @@ def read_probe_of_cell(measure_options: Mapping[str, Any]) -> Probe:
     loaded = load_probe(Path(measure_options["probe"]))
     if loaded.probe is None or loaded.faults:
         raise InputError(loaded.faults)
-    return replace(loaded.probe, language=language_of(measure_options))
+    return replace(loaded.probe, language=cell_language(measure_options))
 
 
 def observe(

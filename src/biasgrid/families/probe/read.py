@@ -16,7 +16,7 @@ from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError, Problem
 from biasgrid.base.languages import ENGLISH, language_words
 from biasgrid.base.records import list_words
-from biasgrid.base.references import FORMATS, RUNS, how_it_ends, load_reference
+from biasgrid.base.references import FORMATS, RUNS, describe_failure, load_reference
 from biasgrid.base.text import read_text
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.probe.checks import ProbeChecks
@@ -219,7 +219,7 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # the code of a user may raise anything, and end the program
-        raise Problem(how_it_ends(error, "while it runs"), RUNS) from error
+        raise Problem(describe_failure(error, "while it runs"), RUNS) from error
     classes: list[type[ProbeClass]] = []
     for value in content.values():
         # A file imports the base class, which is among its names.
@@ -233,7 +233,7 @@ def load_class(path: Path) -> tuple[ProbeClass, dict[str, Any]]:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # see above
-        raise Problem(f"the method `items` {how_it_ends(error)}", RUNS) from error
+        raise Problem(f"the method `items` {describe_failure(error)}", RUNS) from error
     keys = {key: getattr(probe, key) for key in Head.model_fields if hasattr(probe, key)}
     return probe, {**keys, "items": items}
 

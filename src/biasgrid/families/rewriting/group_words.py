@@ -16,10 +16,11 @@ from pydantic import Field
 
 from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError
+from biasgrid.base.messages import KeyPath
 from biasgrid.base.names import normal_form, similar_names
 from biasgrid.base.records import list_words
 from biasgrid.base.sections import Section
-from biasgrid.base.yaml import Document, NodePlace, read_yaml
+from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.families.family import Mode
 from biasgrid.families.tokens import Phrase, clean_word, tokenize_words
 
@@ -83,7 +84,7 @@ class WordRow:
     sought: tuple[tuple[str, ...], ...]
     condition: Condition | None = None
     defaults: tuple[str, ...] = ()
-    place: NodePlace = field(default=(), compare=False)
+    place: KeyPath = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ def group_name_faults(path: Path, document: Document, head: GroupFile) -> Iterat
 
 def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator[Fault]:
     """Yields a fault for rows of unequal lengths, empty cells, no rows, and missing `people`."""
-    rows: list[tuple[NodePlace, list[WordsOfGroup]]] = []
+    rows: list[tuple[KeyPath, list[WordsOfGroup]]] = []
     for section in CONDITIONS:
         for number, row in enumerate(getattr(head, section)):
             rows.append(((section, number), row))
@@ -222,7 +223,7 @@ def word_rows(head: GroupFile) -> Iterator[WordRow]:
 
 
 def word_row(
-    cells: list[list[str]], groups: int, condition: Condition | None, place: NodePlace
+    cells: list[list[str]], groups: int, condition: Condition | None, place: KeyPath
 ) -> WordRow:
     """Makes a row of words.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from biasgrid.base.faults import Fault, one_of
-from biasgrid.base.languages import known_languages, language_words
+from biasgrid.base.languages import language_words, shipped_languages
 from biasgrid.base.sections import KeysError
 from biasgrid.families.family import DatasetSection, Family, Grid, Question, section_of
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
@@ -139,7 +139,7 @@ class Statements(Family):
         language = language_words(section.language_reference(grid.word_lists))
         if not language.answers:
             instead = (
-                f"{one_of(known_languages())}, `language_file` with `yes` and `no`, or a "
+                f"{one_of(shipped_languages())}, `language_file` with `yes` and `no`, or a "
                 "probe whose evaluator has words of its own, such as `one-of`"
             )
             yield "statements are answered with the English words Yes and No", instead

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.languages import ENGLISH_WORDS, Language, language_of
+from biasgrid.base.languages import ENGLISH_WORDS, Language, cell_language
 from biasgrid.families.statement.pack import NO, YES
 from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, readings_of
 from biasgrid.readers.yes_no import read_yes_no, takes_back
@@ -48,7 +48,7 @@ def observe(
         By instance `READ`, what `read_answers` returns, and `is_right`, null where there is no
         answer.
     """
-    read = read_answers(predictions, language_of(measure_options))
+    read = read_answers(predictions, cell_language(measure_options))
     answers = predictions.select("instance").hstack(read)
     # Only datasets with several prompt formats have a column for these.
     columns = [name for name in READ if name in instances.columns]

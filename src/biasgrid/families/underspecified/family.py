@@ -365,7 +365,7 @@ class ConfigFaults:
                     datasets.append(dataset)
             # Generative models may learn statements alone, and any model datasets of families
             # without variants.
-            learns_others = model.task == GENERATIVE_TASK or self.grid.learned_datasets(name)
+            learns_others = model.task == GENERATIVE_TASK or self.grid.training_datasets(name)
             needs_dataset = model.variant is not None or not learns_others
             if not datasets and name in self.grid.run.models and needs_dataset:
                 deed = "is trained on the synthetic bias of underspecified datasets"

@@ -103,7 +103,7 @@ class ImportedDatasets:
         tables, answer_kinds = {}, {}
         for dataset in config.run.datasets:
             question = config.question(READER, dataset)
-            family = config.reference_of_family(dataset)
+            family = config.family_reference(dataset)
             files = config.files(dataset, question.variant)
             lists, faults = load(stage(family, "reading")).read(files)
             if faults:
@@ -141,7 +141,7 @@ class ImportedDatasets:
         """
         # Datasets of one family read the same fields.
         families = {
-            self.config.reference_of_family(name): self.config.family(name) for name in self.tables
+            self.config.family_reference(name): self.config.family(name) for name in self.tables
         }
         for family in families.values():
             item = family.item_of_sample(sample.fields)

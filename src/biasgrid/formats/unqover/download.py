@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Re
 
 from tqdm import tqdm
 
-from biasgrid.base.addresses import proxy_of, public_address, with_secrets, without_user
+from biasgrid.base.addresses import fill_secrets, find_proxy, public_address, split_user
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import explain_refusal
 
@@ -76,7 +76,7 @@ def opener_for(address: str) -> OpenerDirector:
     Raises:
         InputError: the variable of the environment is no address of a proxy, or of a SOCKS proxy.
     """
-    proxy = proxy_of(address)
+    proxy = find_proxy(address)
     if proxy and proxy.address.startswith("socks"):
         expected = (
             "a proxy whose address begins with http://; otherwise get the file yourself and set "
@@ -108,7 +108,7 @@ def download_dump(url: str, sha256: str, out: Path) -> None:
     with explain_refusal(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         try:
-            digest = _fetch_patiently(with_secrets(url), partial)
+            digest = _fetch_patiently(fill_secrets(url), partial)
         finally:
             if partial.exists() and not partial.stat().st_size:
                 partial.unlink()
@@ -186,7 +186,7 @@ def _open(url: str, start: int) -> HTTPResponse | None:
     if start:
         headers["Range"] = f"bytes={start}-"
     try:
-        address, user = without_user(url)
+        address, user = split_user(url)
         request = Request(address, headers=headers)
         if user:
             # A redirect may lead to another server, which must not get the password.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import UserError, first_few
-from biasgrid.base.files import digest_file, read_made
+from biasgrid.base.files import digest_file, read_run_json
 from biasgrid.inference.checkpoints.files import (
     file_names,
     read_chat_template,
@@ -37,7 +37,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     Raises:
         UserError: the file is damaged.
     """
-    record: dict[str, Any] = read_made(path, "a record of a checkpoint")
+    record: dict[str, Any] = read_run_json(path, "a record of a checkpoint")
     return record
 
 

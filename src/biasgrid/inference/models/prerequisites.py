@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import UserError, value_text
-from biasgrid.base.files import read_made, write_text
+from biasgrid.base.files import read_run_json, write_text
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
@@ -39,7 +39,7 @@ def read_capabilities(path: Path, record: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is damaged, or of another record.
     """
-    content = read_made(path, "what a model can do")
+    content = read_run_json(path, "what a model can do")
     if not isinstance(content, dict) or content.get(OF_RECORD) != digest(read_record(record)):
         raise UserError(f"{path}: does not describe the model in {record}; {REMEDY}")
     return {key: value for key, value in content.items() if key != OF_RECORD}
@@ -58,8 +58,8 @@ def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any
     Args:
         path: the record's file.
         record: what stands there.
-        source: where the config has it from, see `Config.source_of_model`, `source_of_base` and
-            `source_of_tokenizer`.
+        source: where the config has it from, see `Config.model_record_arguments`,
+            `base_record_arguments` and `tokenizer_record_arguments`.
 
     Raises:
         UserError: with what differs.

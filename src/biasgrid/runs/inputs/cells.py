@@ -40,7 +40,7 @@ class CellInputs:
     def tokenizer_source(self, wildcards: Wildcards) -> dict[str, Any] | None:
         """Returns the config's source of the tokenizer that filters the subjects; None without."""
         tokenizer = self.grid.needed_variants[wildcards.dataset, wildcards.variant].tokenizer
-        return self.grid.source_of_tokenizer(tokenizer) if tokenizer else None
+        return self.grid.tokenizer_record_arguments(tokenizer) if tokenizer else None
 
     def word_list_files(self, wildcards: Wildcards) -> Any:
         """Returns the word lists of a dataset's variant, as the files that its family reads."""
@@ -91,7 +91,7 @@ class CellInputs:
 
     def back_end(self, wildcards: Wildcards) -> RegistryEntry:
         """Returns the registry entry of a model's back end."""
-        return self.grid.back_end_of(wildcards.model)
+        return self.grid.back_end_entry(wildcards.model)
 
     def task(self, wildcards: Wildcards) -> str:
         """Returns the task of a model."""
@@ -99,7 +99,9 @@ class CellInputs:
 
     def choices(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the settings that decide a cell's predictions, such as `scoring`."""
-        return self.grid.choices(wildcards.model, wildcards.dataset, wildcards.get("writer"))
+        return self.grid.deciding_settings(
+            wildcards.model, wildcards.dataset, wildcards.get("writer")
+        )
 
     def instances_lists_digest(self, wildcards: Wildcards) -> str | None:
         """Digests the word lists from which a cell's instances must have been made.
@@ -172,7 +174,7 @@ class CellInputs:
             "family": self.inputs.family(wildcards),
             "answer": question.answer,
             "names": list(self.inputs.metrics(dataset).measure_names),
-            "expected": self.grid.what_predictions_say(model, dataset),
+            "expected": self.grid.predictions_provenance(model, dataset),
             "dump": self.dump_origin(wildcards),
             "measure_options": dict(question.measure_options),
             "scorers": self.scorers(wildcards),
@@ -251,7 +253,7 @@ class CellInputs:
         None for a measure that no sampling changes.
         """
         units: dict[str, str | None] = {}
-        for name, measure in self.grid.measures_of(dataset).items():
+        for name, measure in self.grid.dataset_measures(dataset).items():
             if measure.limit is None:
                 units[name] = measure.unit if measure.design else None
         return units
@@ -260,6 +262,6 @@ class CellInputs:
         """Returns the ranges of measures that differ from the range of their unit."""
         return {
             name: measure.range
-            for name, measure in self.grid.measures_of(dataset).items()
+            for name, measure in self.grid.dataset_measures(dataset).items()
             if measure.range
         }

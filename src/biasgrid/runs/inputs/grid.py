@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from biasgrid.base.references import exists, stage
-from biasgrid.config import Config, clusters_of_variant, digest_of_templates
+from biasgrid.config import Config, template_texts_digest, variant_clusters
 from biasgrid.families.family import Lists
 from biasgrid.jobs.code_digest import code_digest
 from biasgrid.runs.layout import Layout
@@ -79,7 +79,7 @@ class GridInputs:
         needed = {
             mutex
             for model, dataset in self.cells
-            for mutex in (grid.turn(model, dataset), grid.turn(model))
+            for mutex in (grid.exclusive_resource(model, dataset), grid.exclusive_resource(model))
         }
         self.mutexes = sorted(mutex for mutex in needed if mutex)
         self.shards = cache(layout.shards)
@@ -101,7 +101,7 @@ class GridInputs:
 
     def _metrics(self, dataset: str) -> MetricDefinitions:
         """Returns names, headlines and limits of a dataset's measures."""
-        return MetricDefinitions.from_measures(self.grid.measures_of(dataset))
+        return MetricDefinitions.from_measures(self.grid.dataset_measures(dataset))
 
     def _lists_digest(self, dataset: str, variant: str) -> str | None:
         """Digests the content of a variant's word lists; None if the lists are not read."""
@@ -110,11 +110,11 @@ class GridInputs:
 
     def _template_clusters(self, dataset: str, variant: str) -> list[int]:
         """Returns the cluster of each template of a dataset's variant."""
-        return clusters_of_variant(self.grid, self.word_lists, dataset, variant)
+        return variant_clusters(self.grid, self.word_lists, dataset, variant)
 
     def _templates_digest(self, dataset: str, variant: str) -> str | None:
         """Digests the texts of the templates of a dataset's variant."""
-        return digest_of_templates(self.grid, self.word_lists, dataset, variant)
+        return template_texts_digest(self.grid, self.word_lists, dataset, variant)
 
     def code_of(self, script: str, *references: str) -> Callable[[Wildcards], str]:
         """Returns a param: a digest of the code of a script and of modules that it finds by their
@@ -144,7 +144,7 @@ class GridInputs:
 
     def family(self, wildcards: Wildcards) -> str:
         """Returns the reference of the family of a dataset."""
-        return self.grid.reference_of_family(wildcards.dataset)
+        return self.grid.family_reference(wildcards.dataset)
 
     def is_imported(self, model: str) -> bool:
         """Whether a model's answers are imported, together with their instances."""
@@ -203,7 +203,7 @@ class GridInputs:
         cells = []
         for model, dataset in self.cells:
             is_control = self.grid.datasets[dataset].control_of
-            if not is_control and dataset in self.grid.learned_datasets(model):
+            if not is_control and dataset in self.grid.training_datasets(model):
                 cells.append((model, dataset))
         return cells
 

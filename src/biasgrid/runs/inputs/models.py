@@ -27,7 +27,7 @@ class ModelInputs:
 
     def source(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the source of a model in the config, of which its record must be."""
-        return self.grid.source_of_model(wildcards.model)
+        return self.grid.model_record_arguments(wildcards.model)
 
     def base_source(self, wildcards: Wildcards) -> dict[str, Any] | None:
         """Returns the config's source of the checkpoint that is fine-tuned.
@@ -35,16 +35,16 @@ class ModelInputs:
         None for models of synthetic bias, which start from random weights.
         """
         train = self.grid.models[wildcards.model].train
-        return self.grid.source_of_base(wildcards.model) if train and train.base else None
+        return self.grid.base_record_arguments(wildcards.model) if train and train.base else None
 
     def record_source(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the config's source of the checkpoint of a record."""
         name = wildcards.name
         if wildcards.record_kind == "models":
-            return self.grid.source_of_model(name)
+            return self.grid.model_record_arguments(name)
         if wildcards.record_kind == "bases":
-            return self.grid.source_of_base(name)
-        return self.grid.source_of_tokenizer(name)
+            return self.grid.base_record_arguments(name)
+        return self.grid.tokenizer_record_arguments(name)
 
     def record_files(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the inputs of rule `fetch`, which makes the record of a checkpoint.
@@ -117,7 +117,7 @@ class ModelInputs:
         assert train is not None, f"{wildcards.model} is not trained"
         if not train.synthetic:
             return {"data": train.data, "base": self.layout.record("bases", wildcards.model)}
-        datasets = self.grid.learned_datasets(wildcards.model)
+        datasets = self.grid.training_datasets(wildcards.model)
         folders = [self.layout.synthetic(dataset) for dataset in datasets]
         return {
             "data": [folder / train.synthetic for folder in folders],
@@ -126,7 +126,7 @@ class ModelInputs:
 
     def training(self, wildcards: Wildcards) -> TrainingParams | None:
         """Returns the settings by which a model is trained, None if it is not trained."""
-        return cast(TrainingParams | None, self.grid.training_of(wildcards.model))
+        return cast(TrainingParams | None, self.grid.training_settings(wildcards.model))
 
     def training_corpus(self, wildcards: Wildcards) -> str:
         """Returns the file name of a model's corpus within each folder of corpora."""
@@ -138,7 +138,7 @@ class ModelInputs:
 
     def probe_reference(self, wildcards: Wildcards) -> str:
         """Returns the function that finds out a model's capabilities, as `reference:function`."""
-        return self.grid.back_end_of(wildcards.model).look
+        return self.grid.back_end_entry(wildcards.model).look
 
     def probe_code(self, wildcards: Wildcards) -> str:
         """Digests the code that finds out a model's capabilities."""
@@ -167,7 +167,10 @@ class ModelInputs:
 
         def need_of(mutex: str) -> Callable[[Wildcards], int]:
             def need(wildcards: Wildcards) -> int:
-                return int(self.grid.turn(wildcards.model, wildcards.get("dataset", "")) == mutex)
+                return int(
+                    self.grid.exclusive_resource(wildcards.model, wildcards.get("dataset", ""))
+                    == mutex
+                )
 
             return need
 

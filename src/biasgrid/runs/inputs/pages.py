@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.references import exists, stage
-from biasgrid.config import texts_of_templates
+from biasgrid.config import shared_template_texts
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.inputs.params import ConfigParams, ReportParams
@@ -53,7 +53,7 @@ class PageInputs:
         """Returns marks by dataset and measure; measures and datasets without are left out."""
         marks = {}
         for dataset in datasets:
-            measures = self.grid.measures_of(dataset)
+            measures = self.grid.dataset_measures(dataset)
             own = {name: measure.marks for name, measure in measures.items() if measure.marks}
             if own:
                 marks[dataset] = own
@@ -61,7 +61,7 @@ class PageInputs:
 
     def fair_values(self, wildcards: Wildcards) -> dict[str, float]:
         """Returns the value of equal treatment by signed measure of a dataset."""
-        return signed_fair_values(self.grid.measures_of(wildcards.dataset))
+        return signed_fair_values(self.grid.dataset_measures(wildcards.dataset))
 
     def headlines(self) -> dict[str, Mapping[str, str]]:
         """Returns by dataset and headline measure the options of its row in the summary."""
@@ -72,7 +72,7 @@ class PageInputs:
     def claims(self) -> dict[str, Any]:
         """Returns fields of `GridFacts` that the config decides, for the summary's provenance."""
         datasets = self.grid.run.datasets
-        claims = claim_facts({name: self.grid.measures_of(name) for name in datasets})
+        claims = claim_facts({name: self.grid.dataset_measures(name) for name in datasets})
         claims |= {"units": self.units()}
         # Absent unless the run is a trial: a new key would change all earlier summaries.
         if self.grid.trial:
@@ -174,7 +174,7 @@ class PageInputs:
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
         """Returns the titles of the datasets of a job's figures."""
-        return {name: self.grid.title_of(name) for name in self._datasets_of(wildcards)}
+        return {name: self.grid.dataset_title(name) for name in self._datasets_of(wildcards)}
 
     def figure_models(self, wildcards: Wildcards) -> dict[str, dict[str, Any]]:
         """Returns the models of a job's figures; see `models`."""
@@ -191,7 +191,7 @@ class PageInputs:
         """
         if wildcards.of == GRID:
             return []
-        return texts_of_templates(self.grid, self.inputs.word_lists, wildcards.of)
+        return shared_template_texts(self.grid, self.inputs.word_lists, wildcards.of)
 
     def figure_controls(self, wildcards: Wildcards) -> Controls:
         """Returns the negative controls for figures of the grid; none for a dataset."""
@@ -266,18 +266,18 @@ class PageInputs:
         """Returns the fields of `report.run.ReportDataset` that are not read from its tables."""
         section, family = self.grid.datasets[dataset], self.grid.family(dataset)
         return {
-            "title": self.grid.title_of(dataset),
+            "title": self.grid.dataset_title(dataset),
             "about": family.about(self.grid, dataset),
-            "measures": {**self.grid.measures_of(dataset), **CONTROLS},
+            "measures": {**self.grid.dataset_measures(dataset), **CONTROLS},
             "family": section.family,
-            "reference": self.grid.reference_of_family(dataset),
+            "reference": self.grid.family_reference(dataset),
             "sensitive": section.sensitive,
-            "templates": texts_of_templates(self.grid, self.inputs.word_lists, dataset),
+            "templates": shared_template_texts(self.grid, self.inputs.word_lists, dataset),
         }
 
     def report_code(self, wildcards: Wildcards) -> str:
         """Digests the code of the report, with captions of figures and pages of cells."""
-        families = {self.grid.reference_of_family(dataset) for dataset in self.grid.run.datasets}
+        families = {self.grid.family_reference(dataset) for dataset in self.grid.run.datasets}
         # The reference of a package stands for the HTML in its folder, see `code_digest`.
         modules = set(families)
         for family in families:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field, model_validator
 
 from biasgrid.base.faults import UserError, nearest_name
-from biasgrid.base.messages import check_content
+from biasgrid.base.messages import validate_content
 from biasgrid.base.sections import KeysError, Section
 from biasgrid.base.text import read_json
 
@@ -152,7 +152,7 @@ def read_references(path: str | Path) -> StoredReferences:
     Raises:
         InputError: the file cannot be read or is no such JSON, with every faulty figure.
     """
-    return check_content(StoredReferences, read_json(path, FIGURES_EXPECTED), str(path))
+    return validate_content(StoredReferences, read_json(path, FIGURES_EXPECTED), str(path))
 
 
 def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReferences]:

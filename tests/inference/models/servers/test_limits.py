@@ -13,7 +13,7 @@ import pytest
 from model_server import ModelServer
 from servers import ServerCell
 
-from biasgrid.base.addresses import prepare_proxies, proxy_of
+from biasgrid.base.addresses import find_proxy, prepare_proxies
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.capabilities import find_capabilities
@@ -81,8 +81,8 @@ def test_a_proxy_that_is_none(monkeypatch: pytest.MonkeyPatch, variable: str, va
     with pytest.raises(
         InputError, match=rf"{variable}: does not name a usable proxy; expected an address such as"
     ):
-        proxy_of("http://example.org/v1")
-    assert proxy_of("http://127.0.0.1:8000/v1") is None
+        find_proxy("http://example.org/v1")
+    assert find_proxy("http://127.0.0.1:8000/v1") is None
 
 
 def test_libraries_that_read_the_environment_take_no_proxy_for_this_machine(
@@ -107,8 +107,8 @@ def test_requests_to_this_machine_take_no_proxy(
     monkeypatch: pytest.MonkeyPatch, host: str, value: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", value)
-    assert proxy_of(f"http://{host}:8000/v1") is None
-    found = proxy_of("http://example.org/v1")
+    assert find_proxy(f"http://{host}:8000/v1") is None
+    found = find_proxy("http://example.org/v1")
     assert found is not None
     assert (found.address, found.variable) == (value, "ALL_PROXY")
 
@@ -130,7 +130,7 @@ def test_what_takes_no_proxy(
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "proxy:3128")
     monkeypatch.setenv("NO_PROXY", named)
-    found = proxy_of(f"https://{host}/v1")
+    found = find_proxy(f"https://{host}/v1")
     assert (found is not None) == takes
     assert found is None or found.address == "http://proxy:3128"
 

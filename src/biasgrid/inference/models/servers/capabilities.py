@@ -12,7 +12,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.files import read_made
+from biasgrid.base.files import read_run_json
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.servers.client import Client
 from biasgrid.inference.models.servers.connection import (
@@ -88,7 +88,7 @@ def known_capabilities(
     """
     if not path.exists() or not section.keys() & {"endpoint", "serve"}:
         return None
-    known: dict[str, Any] = read_made(path, "what a model can do")
+    known: dict[str, Any] = read_run_json(path, "what a model can do")
     is_of_server = known.get("answered_by") == answering_server(server_of(section), record)
     return known if is_of_server and "scored_by" in known else None
 

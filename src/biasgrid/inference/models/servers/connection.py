@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx2
 
-from biasgrid.base.addresses import STARS, proxy_of, public_address, with_secrets, without_secret
+from biasgrid.base.addresses import STARS, fill_secrets, find_proxy, hide_secrets, public_address
 from biasgrid.inference.checkpoints.checkpoint import ModelError, checked_folder
 from biasgrid.inference.models.servers.requests import RefusedRequest, Usage
 from biasgrid.inference.models.servers.section import Endpoint, Serve, ServerSettings
@@ -122,7 +122,7 @@ def usable_proxy(address: str) -> Iterator[str | None]:
     Raises:
         ModelError: the environment names one that needs a package which is not there.
     """
-    proxy = proxy_of(address)
+    proxy = find_proxy(address)
     try:
         yield proxy.address if proxy else None
     except ImportError:
@@ -175,13 +175,13 @@ class Access:
         """
         for secret in self._secrets:
             text = text.replace(secret, STARS)
-        return without_secret(text, self._secrets)
+        return hide_secrets(text, self._secrets)
 
     def without_key_in_answer(self, text: str) -> str:
         """Takes the key out of an answer, where it is long enough to be no word that a model
         writes.
         """
-        return without_secret(
+        return hide_secrets(
             text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
         )
 
@@ -218,13 +218,13 @@ def server_access(
     if "endpoint" in section:
         endpoint = Endpoint.model_validate(section["endpoint"])
         yield Access(
-            url=with_secrets(endpoint.url),
+            url=fill_secrets(endpoint.url),
             shown=public_address(endpoint.url),
             model=endpoint.model,
             asking=endpoint,
             provider=endpoint.provider,
             api_version=endpoint.api_version,
-            key=None if endpoint.key is None else with_secrets(endpoint.key).strip(),
+            key=None if endpoint.key is None else fill_secrets(endpoint.key).strip(),
         )
         return
     serve = Serve.model_validate(section["serve"])

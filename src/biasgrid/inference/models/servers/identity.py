@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.addresses import canonical_address, with_secrets
+from biasgrid.base.addresses import canonical_address, fill_secrets
 from biasgrid.base.files import digest_file
 from biasgrid.inference.models.servers.requests import json_digest
 
@@ -31,7 +31,7 @@ def server_of(section: Mapping[str, Any]) -> str:
     """
     if "endpoint" in section:
         keys = section["endpoint"]
-        address = canonical_address(with_secrets(keys["url"]))
+        address = canonical_address(fill_secrets(keys["url"]))
         api, provider = keys.get("api", "chat"), keys.get("provider", "openai")
         headers = headers_of_environment(api)
         more = [headers] if headers else []

@@ -14,9 +14,9 @@ from biasgrid.base.addresses import (
     VARIABLE_REFERENCE,
     address_digest,
     canonical_address,
+    fill_secrets,
     missing_variables,
     public_address,
-    with_secrets,
 )
 from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
 from biasgrid.inference.models.servers.identity import digests_of_files
@@ -139,7 +139,7 @@ class Endpoint(ServerSettings):
         shown = public_address(self.url)
         if not VARIABLE_REFERENCE.search(shown) or missing_variables(shown):
             return {}
-        return {"server": address_digest(canonical_address(with_secrets(shown)))}
+        return {"server": address_digest(canonical_address(fill_secrets(shown)))}
 
 
 class Serve(ServerSettings):

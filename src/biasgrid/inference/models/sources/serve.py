@@ -31,7 +31,7 @@ class ServeSource(ServerSource, Weights):
 
     def check(self) -> None:
         """Refuses a server without a checkpoint; see `ServerSource`."""
-        if not Weights.is_of(self.model):
+        if not Weights.has_source_keys(self.model):
             raise KeysError("expected a `checkpoint`, `folder` or `train` together with `serve`")
         super().check()
 
