@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -55,17 +55,19 @@ class UserError(Exception):
     """An error whose message is enough for users: it says what to do, and no traceback is shown."""
 
     def __str__(self) -> str:
-        """Returns the message, in which nothing that others wrote can act on a terminal."""
+        """Returns the message with hidden characters escaped: input in it must not act on a
+        terminal.
+        """
         return visible_text(super().__str__())
 
 
 class InputError(UserError):
-    """Input that cannot be used, with every fault that was found in it."""
+    """Input that cannot be used, with all its faults in `faults`."""
 
     def __init__(self, faults: Iterable[Fault]):
         self.faults = list(faults)
-        count = len(self.faults)
-        heading = f"{count} fault{'s' if count != 1 else ''} in the input:"
+        fault_count = len(self.faults)
+        heading = f"{fault_count} fault{'s' if fault_count != 1 else ''} in the input:"
         super().__init__("\n".join([heading, *(f"  {fault}" for fault in self.faults)]))
 
 
@@ -73,62 +75,63 @@ LESS_AT_ONCE = (
     "give it more memory, or let it do less at once: more `shards`, a `sample` or a `limit` in the "
     "dataset, or a smaller `inference.token_budget`"
 )
-"""Advice for the case that memory runs out."""
+"""Advice if memory runs out."""
 
 
 def out_of_memory(error: BaseException | None) -> UserError | None:
     """Returns the error for users if memory ran out, None for other errors."""
-    # Torch has no class of its own for main memory, and derives that for a GPU's from RuntimeError.
-    says_so = re.search("out of memory|allocate memory", str(error))
-    is_of_torch = isinstance(error, RuntimeError) and says_so
-    if not (isinstance(error, MemoryError) or is_of_torch):
+    # Torch has no class for main memory; its class for a GPU's is a subclass of RuntimeError.
+    names_memory = re.search("out of memory|allocate memory", str(error))
+    is_from_torch = isinstance(error, RuntimeError) and names_memory
+    if not (isinstance(error, MemoryError) or is_from_torch):
         return None
     lines = str(error).strip().splitlines()
     detail = f" ({lines[0]})" if lines else ""
     return UserError(f"out of memory{detail}; {LESS_AT_ONCE}")
 
 
-def one_of(allowed: Iterable[str]) -> str:
-    """Returns the names that are allowed in words, for `expected` of a fault."""
-    names = ", ".join(sorted(allowed))
-    return f"one of {names}" if names else "a name, but none is defined yet"
+def one_of(valid_names: Iterable[str]) -> str:
+    """Formats valid names as `one of a, b`, sorted, for `expected` of a fault."""
+    listed = ", ".join(sorted(valid_names))
+    return f"one of {listed}" if listed else "a name, but none is defined yet"
 
 
-def nearest_name(value: str, allowed: Iterable[str]) -> str:
-    """Returns ` (did you mean X?)` for the allowed name most like `value`, or an empty string."""
-    match = get_close_matches(value, list(allowed), n=1, cutoff=0.6)
+def nearest_name(value: str, valid_names: Iterable[str]) -> str:
+    """Returns ` (did you mean X?)` for the valid name most like `value`, "" if none is like it."""
+    match = get_close_matches(value, list(valid_names), n=1, cutoff=0.6)
     return f" (did you mean {match[0]!r}?)" if match else ""
 
 
-def first_few(names: Sequence[str], most: int = 3) -> str:
-    """Returns the first of many names in words, and the number of further names."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def first_few(items: Sequence[str], most: int = 3) -> str:
+    """Formats up to `most` items and the number of the others: `a, b, c and 2 more`."""
+    rest = f" and {len(items) - most} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + rest
 
 
 def unknown_names(
-    source: str, key: str, names: Sequence[str], known: Iterable[str]
+    file: str, key: str, entries: Sequence[str], valid_names: Collection[str]
 ) -> Iterator[Fault]:
-    """Yields faults of names that are not known, or repeated.
+    """Yields a fault for each entry that is not a valid name, and for each repeated entry.
 
     Args:
-        source: the file of the names, for messages.
-        key: their place in the file.
-        names: the names.
-        known: the names that are allowed.
+        file: the file or command-line option that has the entries, for messages.
+        key: the key of the entries in the file; may be empty.
+        entries: names that a user wrote.
+        valid_names: the names that are defined.
     """
-    for name in names:
-        if name not in known:
-            problem = f"unknown name {name!r}{nearest_name(name, known)}"
-            yield Fault(source, key, problem, one_of(known))
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        yield Fault(source, key, f"{name!r} appears twice", "each name once")
+    for name in entries:
+        if name not in valid_names:
+            problem = f"unknown name {name!r}{nearest_name(name, valid_names)}"
+            yield Fault(file, key, problem, one_of(valid_names))
+    for name in sorted({name for name in entries if entries.count(name) > 1}):
+        yield Fault(file, key, f"{name!r} appears twice", "each name once")
 
 
 def value_text(value: Any) -> str:
-    """Formats a value as in a config, shortened if it is long.
+    """Formats a value as in a config, shortened to `CHARACTERS_SHOWN`.
 
-    Addresses are shown without user, password and query.
+    Text is in quotation marks, None is `null`, and True `true`. User, password and query of an
+    address are left out, as they may be secret.
     """
     if isinstance(value, str):
         text = repr(SECRET_PARTS.sub("", value) if "://" in value else value)

@@ -1,5 +1,5 @@
-"""Writes files whole or not at all, explains what the system refuses, and handles damaged files and
-future times.
+"""Writes files whole or not at all, explains refusals of the system, and handles damaged files and
+files from the future.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 from biasgrid.base.faults import UserError, nearest_name
 
 LAUNCHER_VARIABLE = "BIASGRID_PARENT"
-"""The variable of the environment that says of a process, by its number, without which other one it
-was given up.
+"""The environment variable with `PID:PARENT_PID` of a job, set by `jobs.fork_server`. If another
+process has become the job's parent, its launcher has ended.
 """
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 MACHINE = sha256(gethostname().encode()).hexdigest()[:4]
@@ -32,7 +32,7 @@ SECONDS_UNTIL_ABANDONED = 24 * 60 * 60
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Writes a text file in UTF-8; a reader never sees a half-written one.
+    """Writes a text file in UTF-8 with line feeds; readers never see a half-written file.
 
     Raises:
         UserError: the disk is full, or the system refuses for another reason.
@@ -42,14 +42,15 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def read_run_json(path: str | Path, kind: str) -> Any:
-    """Reads a JSON file that a run has made.
+    """Reads a JSON file that a run has written.
 
     Args:
         path: the file.
-        kind: what it should be, for the message.
+        kind: a description of the right file, for the message.
 
     Raises:
-        UserError: the file is empty or damaged.
+        UserError: the file is empty or is not JSON.
+        OSError: the file cannot be read.
     """
     try:
         return json.loads(Path(path).read_bytes())
@@ -58,21 +59,18 @@ def read_run_json(path: str | Path, kind: str) -> Any:
 
 
 def missing_path(path: Path) -> str:
-    """Words that a path is not there: its first part that is missing, where, and the name there
-    that is most like it.
+    """Describes why a path does not exist: its first missing part, and the nearest name there.
 
     Args:
-        path: the path, with a folder that exists above it, if only the working folder.
+        path: a path that does not exist.
     """
     missing = path
     while not missing.parent.is_dir():
         missing = missing.parent
     folder = missing.parent
-    near = nearest_name(missing.name, [each.name for each in folder.iterdir()])
-    return (
-        "there is no "
-        f"{missing.name!r} in {'this folder' if folder == Path() else f'the folder {folder}'}{near}"
-    )
+    hint = nearest_name(missing.name, [entry.name for entry in folder.iterdir()])
+    folder_text = "this folder" if folder == Path() else f"the folder {folder}"
+    return f"there is no {missing.name!r} in {folder_text}{hint}"
 
 
 @contextmanager
@@ -102,8 +100,9 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         try:
             yield partial
             # Some file systems report only now that there was no room.
-            with partial.open("rb") as written:
-                os.fsync(written)
+            with partial.open("rb") as file:
+                os.fsync(file)
+            # A job whose launcher has ended must not replace what a new run may have written.
             refuse_if_abandoned(path)
             partial.replace(path)
         finally:
@@ -113,14 +112,16 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_files(folder: str | Path) -> Iterator[Path]:
-    """Gives a temporary folder; what was written there moves into a folder once the context ends
-    without an error.
+    """Yields a temporary folder in `folder`; its files move to `folder` if the body succeeds.
+
+    Only one writer may be at work in a folder: another's temporary files are removed. The files are
+    moved one after the other, not all at once. Files of other names in `folder` stay.
 
     Args:
-        folder: where the files go; made where it is missing.
+        folder: the destination; made if it is missing.
 
     Raises:
-        UserError: the disk is full, or the system refuses for another reason.
+        UserError: any OSError of the body or of a move, reported as a refusal to write `folder`.
     """
     partial = Path(folder, ".partial")
     with explain_refusal(folder):
@@ -136,11 +137,10 @@ def whole_files(folder: str | Path) -> Iterator[Path]:
 
 
 def refuse_if_abandoned(path: str | Path) -> None:
-    """Keeps a job that was given up, because the process that runs it has ended, from putting an
-    output in place.
+    """Refuses to write an output if this process is a job whose launcher has ended.
 
     Raises:
-        UserError: it was given up.
+        UserError: the launcher named in `LAUNCHER_VARIABLE` is not the parent of this process.
     """
     process, _, parent = os.environ.get(LAUNCHER_VARIABLE, "").partition(":")
     if process == str(os.getpid()) and parent != str(os.getppid()):
@@ -180,58 +180,57 @@ def is_running(process: int) -> bool:
 
 @contextmanager
 def explain_refusal(path: str | Path, remedy: str = "fix that") -> Iterator[None]:
-    """Puts the system's refusal to write a file, or into a folder, into words for users.
+    """Turns an error of the system in the body into a UserError about writing a path.
 
     Args:
-        path: the file or folder.
-        remedy: what to do where it is not the disk that is full.
+        path: the file or folder that is written.
+        remedy: the advice if the reason is not a full disk.
 
     Raises:
-        UserError: with the path and the reason.
+        UserError: with the path and the reason. Other exceptions of the body are not changed.
     """
     try:
         yield
     except Exception as error:
-        number = system_error(error)
-        if number is None:
+        error_number = system_error(error)
+        if error_number is None:
             raise
-        if number in FULL_DISK:
+        if error_number in FULL_DISK:
             raise UserError(
                 f"{path}: cannot be written, because the disk is full; free some space "
                 "and run again"
             ) from None
         raise UserError(
-            f"{path}: cannot be written ({os.strerror(number)}); {remedy} and run again"
+            f"{path}: cannot be written ({os.strerror(error_number)}); {remedy} and run again"
         ) from None
 
 
 def system_error(error: Exception) -> int | None:
-    """Returns the number of the system's error, None for errors of another kind."""
+    """Returns the `errno` of an exception, None if it is not an error of the system."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
-    # Libraries written in Rust, such as polars and safetensors, give the number in the message
-    # alone.
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    return int(number[1]) if number else None
+    # Libraries in Rust, such as polars and safetensors, have the number only in the message.
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    return int(match[1]) if match else None
 
 
 def bring_to_present(paths: Iterable[str | Path]) -> None:
-    """Gives files that seem to be from the future the time of now.
+    """Sets the modification time of files from the future to now.
 
-    They are left when a clock that was ahead is set back. Snakemake takes what was made from them
-    for outdated, and removes what it makes from them, until the future has come. Files keep their
-    order, so nothing else is made again.
+    Such files remain after a fast clock is set back. Until their time comes, Snakemake takes all
+    that was made from them for outdated, and removes what it makes from them. All get the same
+    time, so none becomes newer than a file made from it.
     """
     now = time.time()
     for path in map(Path, paths):
-        # Only who owns a file may set its time; and a job of a killed run may still be at work.
+        # Only the owner of a file may set its time, and a job of a killed run may remove it now.
         with suppress(PermissionError, FileNotFoundError):
             if path.lstat().st_mtime > now:
                 os.utime(path, (now, now), follow_symlinks=False)
 
 
 def digest_file(*paths: Path) -> str:
-    """Returns the SHA-256 of a file, or of several, one behind the other."""
+    """Returns the SHA-256 of a file, or of several concatenated files, in hexadecimal digits."""
     digest = sha256()
     for path in paths:
         with path.open("rb") as stream:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, Problem, nearest_name, one_of, value_text
 from biasgrid.base.files import write_text
-from biasgrid.base.rows import FileRow, read_file_rows
+from biasgrid.base.rows import Columns, FileRow, read_file_rows
 from biasgrid.base.text import HALF_CHARACTER, MOST_SHOWN
 
 NUMERIC_ANSWER_COLUMNS = (
@@ -40,17 +40,33 @@ PROBABILITY_ROUNDING = 1e-5
 NumbersByOption = Mapping[str, float]
 
 
-class PrecomputedResponse(NamedTuple):
-    """An answer and its request. Attributes from `scores` on are None without a value.
+class Request(NamedTuple):
+    """A question to a model. No two rows of a file have the same one.
 
     Attributes:
-        prompt: the prompt, as in the file of prompts, or the whole request; beside a `text_pair`
-            the first text.
-        group: the group that the prompt is about, None if the prompt names it.
+        prompt: the prompt; if there is a `text_pair`, the first text.
+        group: the group that the prompt is about. None: the answer is for every group.
+        repetition: counted from 0.
+        text_pair: the second text, such as the context of a question; None if there is none.
+    """
+
+    prompt: str
+    group: str | None
+    repetition: int
+    text_pair: str | None = None
+
+
+class PrecomputedResponse(NamedTuple):
+    """An answer and its request. Attributes from `scores` on are None if the file lacks them.
+
+    Attributes:
+        prompt: the prompt, as in the file of prompts, or the whole request; if there is a
+            `text_pair`, the first text.
+        group: the group that the prompt is about. None: the answer is for every group.
         repetition: 0 for the first response to a prompt.
-        response: the text, empty without one.
+        response: the text, empty if there is none.
         where: its place in the file, for messages.
-        scores: the log-likelihoods of options by their texts.
+        scores: the log-likelihoods of options by their texts; never empty.
         source: the harness, its version, the model, the task and the date of a log.
         text_pair: the second text, such as the context of a question.
         probabilities: the probabilities of options or classes by their texts.
@@ -77,13 +93,13 @@ class PrecomputedResponse(NamedTuple):
     vector: Sequence[float] | None = None
 
     @property
-    def request(self) -> tuple[str, str | None, int, str | None]:
-        """The request, which no two rows of a file share."""
-        return self.prompt, self.group, self.repetition, self.text_pair
+    def request(self) -> Request:
+        """The question that is answered."""
+        return Request(self.prompt, self.group, self.repetition, self.text_pair)
 
     @property
-    def content(self) -> tuple[object, ...]:
-        """The answer, without its request: equal for rows with the same answer."""
+    def answer(self) -> tuple[object, ...]:
+        """All that is answered, hashable: equal for rows with the same answer in any order."""
         objects = (self.scores, self.probabilities, self.starts, self.ends)
         numbers = (frozenset((numbers or {}).items()) for numbers in objects)
         return self.response, *numbers, self.probability, self.score, tuple(self.vector or ())
@@ -107,18 +123,19 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
         path: the file, `.jsonl`, `.csv` or `.parquet`.
 
     Returns:
-        The answers, and the faults of the file.
+        The answers of rows without faults, in the order of the file, and the first faults. If there
+        are faults, the answers must not be used.
     """
     faults: list[Fault] = []
-    responses: dict[tuple[object, ...], PrecomputedResponse] = {}
+    responses: dict[Request, PrecomputedResponse] = {}
     try:
         for row in file_rows(path):
             response = parse_row(path, row, faults)
             if response is None:
                 continue
-            first = responses.setdefault(response.request, response)
-            if first is not response:
-                problem = f"the answer to {request_text(response)} is already in {first.where}"
+            earlier = responses.setdefault(response.request, response)
+            if earlier is not response:
+                problem = f"the answer to {request_text(response)} is already in {earlier.where}"
                 expected = "one answer for each repetition"
                 faults.append(Fault(str(path), row.where, problem, expected))
     except InputError as error:
@@ -129,33 +146,35 @@ def read_precomputed(path: Path) -> tuple[list[PrecomputedResponse], list[Fault]
 
 
 def file_rows(path: Path) -> Iterator[FileRow]:
-    """Yields the rows of a file of answers; values of columns that it lacks are None.
+    """Yields the rows of a file of answers; the values of missing columns are None.
 
     Raises:
-        InputError: it cannot be read, or has no prompts, or no answers.
+        InputError: the file cannot be read, or has no prompts, or no column of answers. It is
+            raised with the first row.
     """
     optional = [name for name in COLUMN_READERS if name not in ("prompt", *PRECOMPUTED_COLUMNS)]
-    return read_file_rows(path, ["prompt"], RESPONSES_EXPECTED, optional, PRECOMPUTED_COLUMNS)
+    columns = Columns(["prompt"], optional, any_of=PRECOMPUTED_COLUMNS)
+    return read_file_rows(path, columns, RESPONSES_EXPECTED)
 
 
 def unique_responses(
     responses: Iterable[PrecomputedResponse], source: str
 ) -> list[PrecomputedResponse]:
-    """Returns responses from files of others, each request once.
+    """Returns the first response to each request; equal repeats are dropped.
 
     Args:
-        responses: the responses; their places have the names of their files.
-        source: the origin of the files, for messages.
+        responses: responses from logs of other projects; `where` names the log.
+        source: the origin of the logs, for messages.
 
     Raises:
         InputError: a request has two different answers, or a text contains half a character.
     """
-    first_by_request: dict[tuple[object, ...], PrecomputedResponse] = {}
+    by_request: dict[Request, PrecomputedResponse] = {}
     faults = []
     for response in responses:
-        first = first_by_request.setdefault(response.request, response)
-        if first.content != response.content:
-            problem = f"{shorten_prompt(response.prompt)} has another answer in {first.where}"
+        earlier = by_request.setdefault(response.request, response)
+        if earlier.answer != response.answer:
+            problem = f"{shorten_prompt(response.prompt)} has another answer in {earlier.where}"
             expected = "one answer for each prompt, group and repetition"
             faults.append(Fault(source, response.where, problem, expected))
         texts = [response.response, *(response.scores or {})]
@@ -164,11 +183,11 @@ def unique_responses(
             faults.append(Fault(source, response.where, problem, "whole characters"))
     if faults:
         raise InputError(first_faults(faults, Path(source)))
-    return list(first_by_request.values())
+    return list(by_request.values())
 
 
 def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> None:
-    """Writes a file of precomputed responses, `.jsonl`.
+    """Writes precomputed responses as JSON lines, without `where` and without nulls.
 
     Raises:
         UserError: it cannot be written.
@@ -184,12 +203,12 @@ def write_precomputed(path: Path, responses: Iterable[PrecomputedResponse]) -> N
 
 
 def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedResponse | None:
-    """Returns the response in a row; None if it has faults, which are added to the others.
+    """Returns the response in a row, None if the row has faults.
 
     Args:
         path: the file, for messages.
-        row: the row.
-        faults: the faults of the file. Is changed.
+        row: a row with a value, perhaps None, for each of `COLUMN_READERS`.
+        faults: the faults of the file. Those of the row are appended.
     """
     values: dict[str, Any] = {}
     row_faults = []
@@ -206,23 +225,23 @@ def parse_row(path: Path, row: FileRow, faults: list[Fault]) -> PrecomputedRespo
 
 
 def read_required_text(value: Any) -> str:
-    """Returns a text; raises ValueError for an empty text or another value."""
+    """Returns a text unchanged; raises ValueError if it is blank or the value is not text."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError
     return value
 
 
 def read_optional_text(value: Any) -> str | None:
-    """Returns a text, None without one; raises ValueError for another value."""
+    """Returns a text, None for None and ""; raises ValueError for a blank text and other types."""
     return None if value in (None, "") else read_required_text(value)
 
 
 def read_response(value: Any) -> str:
-    """Returns a response, empty without one.
+    """Returns a response, "" for None.
 
     Raises:
-        ValueError: it is no text.
-        Problem: it contains half a character.
+        ValueError: the value is not text.
+        Problem: the text contains half a character, which no tokenizer accepts.
     """
     if not isinstance(value, str | None):
         raise ValueError
@@ -232,7 +251,10 @@ def read_response(value: Any) -> str:
 
 
 def read_repetition(value: Any) -> int:
-    """Returns a number from 0, which is text in CSV, 0 without one; else raises ValueError."""
+    """Returns a repetition, 0 for None and ""; raises ValueError unless it is a whole number.
+
+    Digits are accepted as text, since all values of CSV are text.
+    """
     if value in (None, ""):
         return 0
     if isinstance(value, str) and value.strip().isdecimal():
@@ -243,10 +265,13 @@ def read_repetition(value: Any) -> int:
 
 
 def read_json_object(value: Any) -> dict[str, Any] | None:
-    """Returns an object, None without one or if it is empty; raises ValueError for another value.
+    """Returns an object without its nulls, None if nothing is left or the value is None or "".
 
-    CSV has objects as JSON, Parquet as structures or maps. Keys without a value are left out, since
-    a structure has all keys in each of its rows.
+    An object is JSON text in CSV, and a structure or a map in Parquet. A structure has the same
+    keys in all rows, so keys that a row does not need are null.
+
+    Raises:
+        ValueError: the value is not an object.
     """
     if isinstance(value, str) and value:
         value = parse_json(value)
@@ -260,12 +285,12 @@ def read_json_object(value: Any) -> dict[str, Any] | None:
 
 
 def is_map(entries: list[Any]) -> bool:
-    """Whether a list is a map of Parquet, which is read as entries of `key` and `value`."""
+    """Whether a list is a map of Parquet, which polars reads as structures of `key` and `value`."""
     return all(isinstance(entry, dict) and entry.keys() == {"key", "value"} for entry in entries)
 
 
 def parse_json(text: str) -> Any:
-    """Returns the value of a text in JSON; raises ValueError for another text."""
+    """Parses JSON; raises ValueError if a text is not JSON, or is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -273,10 +298,10 @@ def parse_json(text: str) -> Any:
 
 
 def read_log_likelihoods(value: Any) -> NumbersByOption | None:
-    """Returns log-likelihoods by option, None without any.
+    """Returns log-likelihoods by option, None if there are none; see `read_json_object`.
 
     Raises:
-        ValueError: one of them is not the logarithm of a probability.
+        ValueError: the value is not an object, or one of its values is not a number of at most 0.
     """
     log_likelihoods = read_json_object(value)
     for number in (log_likelihoods or {}).values():
@@ -287,11 +312,11 @@ def read_log_likelihoods(value: Any) -> NumbersByOption | None:
 
 
 def read_probabilities(value: Any) -> NumbersByOption | None:
-    """Returns probabilities by option, None without any.
+    """Returns probabilities by option, None if there are none; see `read_json_object`.
 
     Raises:
-        ValueError: it is no object of numbers.
-        Problem: a number is not between 0 and 1.
+        ValueError: the value is not an object of numbers.
+        Problem: a number is not between 0 and 1, give or take `PROBABILITY_ROUNDING`.
     """
     probabilities = read_json_object(value)
     for name, number in (probabilities or {}).items():
@@ -303,7 +328,10 @@ def read_probabilities(value: Any) -> NumbersByOption | None:
 
 
 def read_finite_number(value: Any) -> float | None:
-    """Returns a finite number, which is text in CSV, None without one; else raises ValueError."""
+    """Returns a finite number, None for None and ""; raises ValueError for other values.
+
+    Numbers are accepted as text, since all values of CSV are text.
+    """
     if value in (None, ""):
         return None
     if type(value) is str:
@@ -323,7 +351,10 @@ def is_finite_number(value: Any) -> bool:
 
 
 def read_probability(value: Any) -> float | None:
-    """Returns a probability, None without one; raises ValueError for another value."""
+    """Returns a probability, None for None and ""; raises ValueError for other values.
+
+    It may lie outside of 0 and 1 by `PROBABILITY_ROUNDING`.
+    """
     number = read_finite_number(value)
     if number is not None and not -PROBABILITY_ROUNDING <= number <= 1 + PROBABILITY_ROUNDING:
         raise ValueError
@@ -331,20 +362,20 @@ def read_probability(value: Any) -> float | None:
 
 
 def read_vector(value: Any) -> list[float] | None:
-    """Returns a vector, which is JSON in CSV, None without one.
+    """Returns a vector, which is JSON text in CSV, None for None and "".
 
     Raises:
-        ValueError: it is no list, or empty.
-        Problem: a number is not finite, or all are 0.
+        ValueError: the value is not a list, or is empty.
+        Problem: an item is not a finite number, or all are 0.
     """
     if value is None or value == "":
         return None
     numbers = parse_json(value) if isinstance(value, str) else value
     if not isinstance(numbers, list) or not numbers:
         raise ValueError
-    for place, number in enumerate(numbers):
+    for position, number in enumerate(numbers):
         if not is_finite_number(number):
-            raise Problem(f"{value_text(number)} in place {place}", "finite numbers")
+            raise Problem(f"{value_text(number)} in place {position}", "finite numbers")
     if not any(numbers):
         raise Problem("only zeros", "a vector with a direction")
     return numbers
@@ -377,11 +408,13 @@ COLUMN_READERS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
     "vector": (read_vector, "a list of finite numbers"),
     "source": (read_json_object, "an object that says where the response comes from"),
 }
-"""The reader of each column's values, and a description of valid values for messages."""
+"""The function that reads a value of each column, and a description of valid values. It raises
+Problem with a description of its own, or ValueError.
+"""
 
 
 def first_faults(faults: list[Fault], path: Path) -> list[Fault]:
-    """Returns the first faults and, in a last one, the number of further faults."""
+    """Returns the first `MOST_SHOWN` faults and, as one more fault, the number of the others."""
     if len(faults) <= MOST_SHOWN:
         return faults
     problem = f"{len(faults) - MOST_SHOWN:,} more faults"
@@ -394,38 +427,41 @@ ONE_EACH = "one for each group and repetition"
 def precomputed_faults(
     path: Path,
     prompts: Collection[str],
-    asked: Collection[tuple[str, str]],
+    prompt_groups: Collection[tuple[str, str]],
     repetitions: int,
     *,
-    alone: bool = True,
+    is_for_one_dataset: bool = True,
 ) -> list[Fault]:
     """Returns the faults of a file as the responses to a dataset.
 
     Args:
         path: the file.
-        prompts: all prompts of the dataset.
-        asked: pairs of a prompt that is asked and a group that it is asked about.
-        repetitions: the number of repetitions of each pair.
-        alone: whether the file can be of no other dataset.
+        prompts: all prompts of the dataset, requested or not.
+        prompt_groups: each requested prompt with a group that it is about.
+        repetitions: the number of repetitions of each of these.
+        is_for_one_dataset: whether the file answers no other dataset, so that responses to other
+            prompts are faults.
 
     Returns:
-        The faults of `read_precomputed`; if there are none, responses to prompts, groups and
-        repetitions that are not asked, and requests without a response.
+        The faults of `read_precomputed`; if there are none, responses to other prompts, groups and
+        repetitions, and requests without a response.
     """
     responses, faults = read_precomputed(path)
     if faults:
         return faults
     unknown: list[Fault] = []
-    if alone:
-        groups = dict.fromkeys(group for _, group in asked)
+    if is_for_one_dataset:
+        groups = dict.fromkeys(group for _, group in prompt_groups)
         unknown += unknown_responses(path, responses, prompts, groups, repetitions)
-    answered = {response.request[:3] for response in responses}
+    # These prompts have no second text; one in the file does not matter.
+    requests = {response.request._replace(text_pair=None) for response in responses}
     missing = []
-    for prompt, group in asked:
-        for number in range(repetitions):
-            # A response without a group is an answer for every group.
-            if answered.isdisjoint([(prompt, group, number), (prompt, None, number)]):
-                request = f"{shorten_prompt(prompt)} for {group}, repetition {number}"
+    for prompt, group in prompt_groups:
+        for repetition in range(repetitions):
+            for_group = Request(prompt, group, repetition)
+            for_every_group = Request(prompt, None, repetition)
+            if requests.isdisjoint([for_group, for_every_group]):
+                request = f"{shorten_prompt(prompt)} for {group}, repetition {repetition}"
                 missing.append(Fault(str(path), "", f"no answer to {request}", ONE_EACH))
     return [*first_faults(unknown, path), *first_faults(missing, path)]
 
@@ -437,10 +473,11 @@ def unknown_responses(
     groups: Collection[str],
     repetitions: int,
 ) -> Iterator[Fault]:
-    """Yields faults of responses to prompts, groups and repetitions that are not requested."""
+    """Yields a fault for each response to a prompt, group or repetition that is not requested."""
     prompts = {*prompts}
     for response in responses:
         if response.prompt not in prompts:
+            # The search is slow if there are many prompts.
             hint = nearest_name(response.prompt, islice(prompts, 1000))
             problem = f"there is no prompt {shorten_prompt(response.prompt)}{hint}"
             yield Fault(str(path), response.where, problem, "a prompt from the prompt file")
@@ -456,7 +493,7 @@ def unknown_responses(
 
 
 def request_text(response: PrecomputedResponse) -> str:
-    """Returns the request of a response in words, for messages."""
+    """Formats the request of a response for messages: prompt, group and repetition."""
     about = f" for {response.group}" if response.group else ""
     return f"{shorten_prompt(response.prompt)}{about}, repetition {response.repetition}"
 

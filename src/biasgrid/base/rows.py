@@ -15,69 +15,82 @@ from biasgrid.base.text import explain_unreadable
 OBJECT = "one JSON object per line"
 
 
+class Columns(NamedTuple):
+    """The columns that are read from a file; no name is in two of the fields.
+
+    The name `prompt.text` is the key `text` of the object in the column `prompt`. In Parquet only
+    mandatory columns can have such names.
+
+    Attributes:
+        mandatory: columns that the file must have; in JSON lines, each line.
+        optional: columns that may be missing.
+        any_of: columns of which at least one must be there, unless there are none in this field.
+    """
+
+    mandatory: Sequence[str]
+    optional: Sequence[str] = ()
+    any_of: Sequence[str] = ()
+
+    @property
+    def all_names(self) -> list[str]:
+        """All columns."""
+        return [*self.mandatory, *self.optional, *self.any_of]
+
+
 class FileRow(NamedTuple):
     """A row of a file.
 
     Attributes:
         where: its place, for messages.
-        values: the values of the requested columns, None for columns beyond the end of a line.
+        values: the value of each of `Columns.all_names`. A null, and a column that the row does not
+            have, is None; an empty cell of CSV is "". Values of CSV are text, others have the types
+            of the file.
     """
 
     where: str
     values: Mapping[str, Any]
 
 
-def read_file_rows(
-    path: Path,
-    columns: Sequence[str],
-    expected: str,
-    optional: Sequence[str] = (),
-    either: Sequence[str] = (),
-) -> Iterator[FileRow]:
-    """Yields some columns of the rows of a file, by its ending.
+def read_file_rows(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
+    """Yields the rows of a file in order, in a format that its ending names.
+
+    Surplus values of a line of CSV are ignored.
 
     Args:
         path: the file, `.jsonl`, `.csv` or `.parquet`.
-        columns: their names; `prompt.text` is the key `text` of the object in `prompt`.
+        columns: the columns to read; others are skipped.
         expected: a description of the right file, for messages.
-        optional: names of columns that may be missing; their values are then None.
-        either: names of columns of which at least one is needed; the values of others are None.
 
     Raises:
-        InputError: it cannot be read, is none of these, or lacks a column.
+        InputError: the file cannot be read, has another ending, or lacks a column. It is raised
+            when the faulty row is requested, and never before the first.
     """
     if path.suffix not in READERS:
         problem = f"the file extension {path.suffix!r}"
         raise InputError([Fault(str(path), "", problem, f"{expected}: .jsonl, .csv or .parquet")])
-    yield from READERS[path.suffix](path, columns, expected, optional, either)
+    yield from READERS[path.suffix](path, columns, expected)
 
 
-def json_lines(
-    path: Path,
-    columns: Sequence[str],
-    expected: str,
-    optional: Sequence[str],
-    either: Sequence[str],
-) -> Iterator[FileRow]:
-    """Yields rows of a file with a JSON object in each line; blank lines do not count."""
+def json_lines(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
+    """Yields the rows of a file with a JSON object in each line; blank lines are skipped."""
     for where, content in json_objects(path, expected):
         values = nested_values(content)
-        check_file_columns(path, where, columns, list(values), either)
-        yield FileRow(where, {name: values.get(name) for name in (*columns, *optional, *either)})
+        check_file_columns(path, where, columns, list(values))
+        yield FileRow(where, {name: values.get(name) for name in columns.all_names})
 
 
 def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields places and objects of a file with a JSON object in each line, but for blank lines.
+    """Yields each line's place, such as `line 3`, and its JSON object; blank lines are skipped.
 
     Raises:
-        InputError: it cannot be read, or a line is no object. If it is the last line, which may be
-            half written, the message says so.
+        InputError: the file cannot be read, or a line is not an object. If that is the last line,
+            the message says that the file may have been cut off.
     """
     with open_text(path, expected) as file:
-        for number, line in enumerate(file, start=1):
+        for line_number, line in enumerate(file, start=1):
             if not line.strip():
                 continue
-            where = f"line {number}"
+            where = f"line {line_number}"
             try:
                 content = json.loads(line)
             except (ValueError, RecursionError) as error:
@@ -93,21 +106,15 @@ def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any
             yield where, content
 
 
-def csv_rows(
-    path: Path,
-    columns: Sequence[str],
-    expected: str,
-    optional: Sequence[str],
-    either: Sequence[str],
-) -> Iterator[FileRow]:
-    """Yields rows of a file whose first line names its columns."""
+def csv_rows(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
+    """Yields the rows of a CSV file whose first line names its columns."""
     with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
         with explain_csv(path, reader, expected):
             if reader.fieldnames is not None:
-                check_file_columns(path, "line 1", columns, list(reader.fieldnames), either)
+                check_file_columns(path, "line 1", columns, list(reader.fieldnames))
             for row in reader:
-                values = {name: row.get(name) for name in (*columns, *optional, *either)}
+                values = {name: row.get(name) for name in columns.all_names}
                 yield FileRow(f"line {reader.line_num}", values)
 
 
@@ -121,36 +128,35 @@ def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Itera
         raise InputError([Fault(str(path), where, problem, expected)]) from None
 
 
-def parquet_rows(
-    path: Path,
-    columns: Sequence[str],
-    expected: str,
-    optional: Sequence[str],
-    either: Sequence[str],
-) -> Iterator[FileRow]:
-    """Yields rows of a table in a Parquet file."""
-    import polars as pl  # slow to load, and needed for such files alone
+def parquet_rows(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
+    """Yields the rows of a Parquet file."""
+    import polars as pl  # slow to load, and only such files need it
 
     with explain_unreadable(path, expected):
         try:
             schema = pl.read_parquet_schema(path)
-            nested = [name for name in columns if is_nested(name, schema)]
-            check_file_columns(path, "", columns, [*schema, *nested], either)
-            names = [*columns, *(name for name in (*optional, *either) if name in schema)]
-            # Only whole columns can be read, so a nested name stands for its column.
-            whole = [name if name in schema else name.split(".")[0] for name in names]
-            table = pl.read_parquet(path, columns=list(dict.fromkeys(whole)), glob=False)
+            nested_names = [name for name in columns.mandatory if is_nested(name, schema)]
+            check_file_columns(path, "", columns, [*schema, *nested_names])
+            # Polars reads only whole columns: for `prompt.text` it must read `prompt`.
+            whole_columns = [name.split(".")[0] for name in nested_names if name not in schema]
+            whole_columns += [name for name in columns.all_names if name in schema]
+            unique_columns = list(dict.fromkeys(whole_columns))
+            table = pl.read_parquet(path, columns=unique_columns, glob=False)
         except pl.exceptions.PolarsError as error:
             reason = str(error).strip().splitlines()[0]
             raise InputError([Fault(str(path), "", f"not Parquet ({reason})", expected)]) from None
     for number, row in enumerate(table.iter_rows(named=True), start=1):
         row_values = nested_values(row)
-        values = {name: row_values.get(name) for name in (*columns, *optional, *either)}
-        yield FileRow(f"row {number}", values)
+        yield FileRow(f"row {number}", {name: row_values.get(name) for name in columns.all_names})
 
 
 def is_nested(name: str, schema: Mapping[str, Any]) -> bool:
-    """Whether a name is the name of a part of a table's column, such as `prompt.text`."""
+    """Whether a name such as `prompt.text` is the path of a field in a column of structures.
+
+    Args:
+        name: the name.
+        schema: polars' type of each column.
+    """
     column, *parts = name.split(".")
     kind = schema.get(column)
     for part in parts:
@@ -174,50 +180,52 @@ def open_text(path: Path, expected: str) -> Iterator[TextIO]:
             raise InputError([Fault(str(path), "", problem, "UTF-8 text")]) from None
 
 
-def nested_values(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns values by key, and values of objects in it by names such as `prompt.text`."""
-    values = dict(content)
-    for name, value in content.items():
+def nested_values(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds to a row the values of objects in it, at any depth, under names such as `prompt.text`.
+
+    The objects themselves stay. Items of lists are not added.
+    """
+    values = dict(row)
+    for name, value in row.items():
         if isinstance(value, dict):
             for part, inner_value in nested_values(value).items():
                 values[f"{name}.{part}"] = inner_value
     return values
 
 
-READERS: Mapping[
-    str, Callable[[Path, Sequence[str], str, Sequence[str], Sequence[str]], Iterator[FileRow]]
-] = {
+READERS: Mapping[str, Callable[[Path, Columns, str], Iterator[FileRow]]] = {
     ".jsonl": json_lines,
     ".csv": csv_rows,
     ".parquet": parquet_rows,
 }
-"""Readers of rows by the endings of files."""
+"""The function that reads each format, by the ending of the file."""
 
 
 def check_file_columns(
-    path: Path, where: str, columns: Sequence[str], names: Sequence[str], either: Sequence[str] = ()
+    path: Path, where: str, columns: Columns, column_names: Sequence[str]
 ) -> None:
-    """Refuses a file without some columns.
+    """Refuses a file that lacks columns.
 
     Args:
         path: the file.
-        where: the place of the names, for messages.
-        columns: the names of columns that are needed.
-        names: the names of the file's columns.
-        either: names of columns of which one is needed, if there are any.
+        where: the place of the file's columns in it, for messages.
+        columns: the columns that are read.
+        column_names: the columns of the file.
 
     Raises:
-        InputError: with all columns that are missing.
+        InputError: with all mandatory columns that are missing, or else that all of
+            `columns.any_of` are.
     """
-    missing = [name for name in columns if name not in names]
+    missing = [name for name in columns.mandatory if name not in column_names]
     if missing:
         faults = []
         for name in missing:
-            problem = f"no column {name!r}{nearest_name(name, names)}"
-            faults.append(Fault(str(path), where, problem, one_of(names)))
+            problem = f"no column {name!r}{nearest_name(name, column_names)}"
+            faults.append(Fault(str(path), where, problem, one_of(column_names)))
         raise InputError(faults)
-    if either and set(either).isdisjoint(names):
-        hints = [nearest_name(name, either) for name in names if name not in columns]
+    if columns.any_of and set(columns.any_of).isdisjoint(column_names):
+        other_names = [name for name in column_names if name not in columns.mandatory]
+        hints = [nearest_name(name, columns.any_of) for name in other_names]
         hint = next(filter(None, hints), "")
         problem = f"no column with an answer{hint}"
-        raise InputError([Fault(str(path), where, problem, one_of(either))])
+        raise InputError([Fault(str(path), where, problem, one_of(columns.any_of))])

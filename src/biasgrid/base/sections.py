@@ -1,6 +1,4 @@
-"""Sections of a config that many rooms share: their base class, and those of models, training and
-tokenizers.
-"""
+"""Sections of a config that many rooms share: their base class, models, training and tokenizers."""
 
 from __future__ import annotations
 
@@ -43,11 +41,9 @@ PATTERNS = {
     LANGUAGE: "a language code, such as `en`, `es` or `pt-BR`",
     DIGEST: "64 hexadecimal digits, as `sha256sum` prints them",
 }
-"""What the patterns of texts ask for, in words."""
+"""A description of the texts that match each pattern, for messages."""
 SECRET_PATTERNS = {VARIABLE_NAME}
-"""Patterns of which values that do not match are not shown: somebody may have written a secret
-there.
-"""
+"""Patterns of values that no message shows: if they do not match, they may be secrets."""
 REVISION = (
     "commit, tag or branch of the repository. A tag or branch is resolved once, when the files are "
     "fetched; the record names the commit, and all later stages use it"
@@ -64,46 +60,47 @@ TargetScoring = Literal["joint", "pll", "pll-l2r"]
 
 
 class KeysError(ValueError):
-    """Keys of a section that do not go together; says what is expected."""
+    """Keys of a section that conflict. The message describes the keys that are expected."""
 
 
 class Section(BaseModel):
-    """A part of a file: no unknown keys, no values of other types, nothing changes after
-    reading.
-    """
+    """A part of a file that refuses unknown keys and values of other types, and is immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _naming_keys(cls, content: Any) -> Any:
-        """Puts the keys that may stand here in place of an unknown key's value: pydantic's errors
-        tell values alone.
+    def _replace_unknown(cls, content: Any) -> Any:
+        """Replaces the value of each unknown key by the list of known keys.
+
+        Pydantic's error of an unknown key has only its value, and the message should suggest the
+        nearest known key.
         """
         keys = list(cls.model_fields)
         if not isinstance(content, dict):
             raise ValueError(f"expected a section of keys such as {', '.join(keys)}")
-        named = {
-            key if isinstance(key, str) else value_text(key): value
-            for key, value in content.items()
-        }
-        return {key: value if key in keys else keys for key, value in named.items()}
+        entries = {}
+        for key, value in content.items():
+            # YAML also reads numbers and dates as keys.
+            name = key if isinstance(key, str) else value_text(key)
+            entries[name] = value if name in keys else keys
+        return entries
 
 
 Kind = TypeVar("Kind", bound=Section)
 
 
 def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind:
-    """Checks a section by what the value of one of its keys says that it is.
+    """Validates a section whose class depends on the value of one of its keys.
 
     Args:
         key: the key.
-        kinds: the sections, by what stands there.
-        value: what is checked.
+        kinds: the class of the section for each value of the key.
+        value: the section as it was parsed.
 
     Raises:
-        ValidationError: with all that is wrong with it.
-        ValueError: it is no section.
+        ValidationError: the key has no such value, or the section has faults.
+        ValueError: the value is not a mapping.
     """
     if not isinstance(value, dict):
         raise ValueError(
@@ -115,17 +112,18 @@ def named_section(key: str, kinds: Mapping[str, type[Kind]], value: Any) -> Kind
     return kinds[name].model_validate(value)
 
 
-def not_one_of(key: str, value: Any, allowed: Sequence[str]) -> InitErrorDetails:
-    """Returns the error of a key whose value is none of those that are allowed."""
-    expected = " or ".join(f"'{name}'" for name in allowed)
+def not_one_of(key: str, value: Any, valid_names: Sequence[str]) -> InitErrorDetails:
+    """Returns pydantic's error of a key whose value is not one of the valid names."""
+    # In the form of pydantic's own error, which `messages.allowed_names` takes apart.
+    expected = " or ".join(f"'{name}'" for name in valid_names)
     return InitErrorDetails(
         type="literal_error", loc=(key,), input=value, ctx={"expected": expected}
     )
 
 
 class Hyperparameters(Section):
-    """How a model is trained; the defaults are those of UnQover's SQuAD models (transformers'
-    run_squad).
+    """How a model is trained. UnQover trained its SQuAD models with these defaults (run_squad of
+    transformers).
     """
 
     # YAML takes 3e-5, which has no dot, for text.
@@ -156,7 +154,7 @@ class Hyperparameters(Section):
 
 
 class Source(Section):
-    """Where a checkpoint comes from."""
+    """The origin of a checkpoint: the hub or a folder."""
 
     checkpoint: str | None = Field(
         None, description="repository on the Hugging Face hub, such as `roberta-base`"
@@ -218,9 +216,7 @@ class Training(Section):
 
 
 class Dump(Section):
-    """Predictions that are there already: an `output.json` in UnQover's layout, questions and
-    answers in one.
-    """
+    """Precomputed predictions: an `output.json` in UnQover's layout, with questions and answers."""
 
     file: str | None = Field(None, description="path of the dump")
     url: Annotated[str, Field(pattern=ADDRESS_PATTERN)] | None = Field(
@@ -252,14 +248,14 @@ class Dump(Section):
 
 
 class Charge(NamedTuple):
-    """The cost of an instance, at most.
+    """The maximum cost of an instance.
 
     Attributes:
-        requests: how many requests it takes, each of which reads all that is asked.
-        tokens_out: how many tokens are written.
-        input: the price of a million tokens that are read; None where it is not known.
-        output: the price of a million tokens that are written.
-        is_known: whether it is known how many requests there will be; else they are the most.
+        requests: the number of requests. Each contains the whole prompt.
+        tokens_out: the number of output tokens.
+        input: the price of a million input tokens, None if it is not known.
+        output: the price of a million output tokens, None if it is not known.
+        is_known: whether `requests` is the exact number, not only an upper bound.
     """
 
     requests: float
@@ -269,7 +265,7 @@ class Charge(NamedTuple):
     is_known: bool = True
 
     def cost(self, tokens_in: float | None, tokens_out: float | None) -> float | None:
-        """Returns what tokens cost, None where that is not known."""
+        """Returns the cost of input and output tokens, None if a price or a number is not known."""
         if self.input is None or self.output is None or tokens_in is None or tokens_out is None:
             return None
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
@@ -277,21 +273,22 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where the answers of a model come from; the methods here are those of a back end that needs
-    nothing else.
+    """The source of a model's answers, such as weights, a server or a file.
+
+    The methods of this class suit a back end that needs nothing but the model's section.
 
     Attributes:
         model: the section of the model.
-        name: what it is called; with its task it finds a model's back end.
-        keys: the keys of a model's section of which one, and no other source's, says that its
-            answers come from here.
-        fields: keys that it adds to the sections of models, each with its type and field.
-        named_by: the key that names it in messages, for tasks without a back end for it.
-        brings_instances: whether its answers come with what was asked, in place of what a dataset
-            expands to.
+        name: the name of the source. Task and source determine a model's back end.
+        keys: keys of a model's section that select this source: the section has exactly one key of
+            all sources.
+        fields: keys that the source adds to the sections of models, each with its type and field.
+        named_by: the key that messages name if the task has no back end for this source.
+        brings_instances: whether the answers come with their own instances, so that the dataset is
+            not expanded.
         runs_here: whether weights run here, so that prompts are written here.
-        is_served: whether a server loads its checkpoint.
-        is_control: whether its answers are those of no model at all.
+        is_served: whether a server loads the checkpoint.
+        is_control: whether the answers are made without any model.
         asks_server: whether a server is asked, whoever starts it.
     """
 
@@ -309,29 +306,31 @@ class ModelSource:
 
     @classmethod
     def has_source_keys(cls, model: Model) -> bool:
-        """Says whether a model's section has one of its keys."""
+        """Whether a model's section has a key of this source."""
         return any(getattr(model, key) for key in (*cls.keys, *cls.fields))
 
     @property
     def precomputed(self) -> Literal["texts", "numbers"] | None:
-        """What a file has in place of a model; None where a model answers."""
+        """The kind of answers in the file that replaces a model, None if a model answers."""
         return None
 
     @property
     def section(self) -> Any:
-        """The value of the key of its name."""
+        """The value of the section's key that has the name of the source."""
         return getattr(self.model, self.name)
 
     def check(self) -> None:
-        """Refuses keys of a model that do not go with it.
+        """Refuses keys of a model that conflict with this source.
 
         Raises:
-            KeysError: with what is expected.
+            KeysError: with the keys that are expected.
         """
 
     def has_dataset(self, formats: Collection[str]) -> bool:
-        """Says whether it can answer datasets of a family, given the formats of other projects that
-        the family has.
+        """Whether the source can answer datasets of a family.
+
+        Args:
+            formats: the formats of other projects that the family reads.
         """
         return True
 
@@ -340,39 +339,41 @@ class ModelSource:
         return self.model.deciding_keys()
 
     def choices(self) -> dict[str, Any]:
-        """Returns those of the deciding keys that are not in the record."""
+        """Returns the keys that decide a model's answers but are not in its record."""
         return {}
 
-    def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Returns what the record of a model is made of, as arguments of `make_record` or
-        `make_keys_record`.
+    def record_source(
+        self, training_folder: str, training: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """Returns the arguments of `make_record` or `make_keys_record`, which record a model.
 
         Args:
-            trained: the folder of a model that the workflow trains.
-            training: how it is trained; None where it is not.
+            training_folder: the folder to which the workflow writes the model if it trains it.
+            training: the settings of training, None if the workflow does not train the model.
         """
         return {"keys": self.deciding_keys(), "files": list(self.files().values())}
 
     def files(self) -> dict[str, str]:
-        """Returns the files whose content decides a model's answers, by key; of a checkpoint the
-        record has them.
+        """Returns the files whose content decides a model's answers, by key.
+
+        Files of a checkpoint are not among them: its record has their digests.
         """
         return {}
 
     def paths(self) -> dict[str, str | None]:
-        """Returns all that jobs read, by key."""
+        """Returns the files and folders that jobs read, by key; None for keys that are not set."""
         return {**self.files()}
 
     @property
     def addresses(self) -> list[str]:
-        """The servers that are asked."""
+        """The addresses of servers that are asked."""
         return []
 
     def probe(self) -> None:
-        """Asks a running server whether it answers and has the model; other sources are not asked.
+        """Checks that a running server answers and has the model; does nothing for other sources.
 
         Raises:
-            UserError: it does not. The message says what to do.
+            UserError: the server does not answer or lacks the model, with advice.
         """
 
     @property
@@ -390,30 +391,30 @@ class ModelSource:
         return None
 
     def charge(
-        self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
+        self, answer: str, scored_by: str | None = None, option_lists: Sequence[Sequence[str]] = ()
     ) -> Charge | None:
-        """Returns the cost of an instance, None if it costs nothing.
+        """Returns the maximum cost of an instance, None if it costs nothing.
 
         Args:
             answer: the kind of the answers.
             scored_by: the scoring method, None if it is not known yet.
-            options: the options of some instances.
+            option_lists: the answer options of a sample of instances, one list for each.
         """
         return None
 
     def origin(self, dataset: str) -> dict[str, Any] | None:
-        """Returns the origin of answers that come with their instances, None for other answers."""
+        """Returns the provenance of a dataset's answers, None unless `brings_instances`."""
         return None
 
     def scoring(self, dataset: str) -> str | None:
-        """Returns the scoring of answers that come with their instances, None for other answers."""
+        """Returns how a dataset's answers were scored, None unless `brings_instances`."""
         return None
 
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
-        """Yields the reasons why a model cannot answer a dataset.
+        """Yields a fault for each reason why a model cannot answer a dataset.
 
         Args:
-            name: its name in the config.
+            name: the name of the model in the config.
             dataset: the name of the dataset.
             results: the folder of results.
             source: the config's file, for messages.
@@ -423,22 +424,25 @@ class ModelSource:
     def prompt_faults(
         self,
         prompts: Collection[str],
-        asked: Collection[tuple[str, str]],
+        prompt_groups: Collection[tuple[str, str]],
         repetitions: int,
-        alone: bool,
+        *,
+        is_for_one_dataset: bool,
     ) -> Iterable[Fault]:
-        """Returns why a model cannot answer the prompts of a file; see `base.precomputed_file`."""
+        """Returns why a file of answers does not answer a dataset; empty for other sources.
+
+        See `base.precomputed_file.precomputed_faults`.
+        """
         return ()
 
 
 class Model(Section):
     """A model: a row of the grid."""
 
-    # The names of what all models of a task may come from; a back end that needs no weights has a
-    # section with ().
+    # Names of the sources that all models of a task may have; () for a task without weights.
     SOURCES: ClassVar[tuple[str, ...]] = ("weights", "dump")
     sources: ClassVar[tuple[type[ModelSource], ...]] = (ModelSource,)
-    """Those of the task's models, as `config.registry` finds them."""
+    """The classes of all sources of the task; `config.registry` sets them."""
 
     task: str = Field(description="Hugging Face task that the model is used for")
     variant: Variant | None = Field(
@@ -501,21 +505,22 @@ class Model(Section):
         """Raises KeysError unless the section has exactly one key of a source that its task has."""
         keys = [key for source in self.sources for key in source.keys]
         all_keys = dict.fromkeys(("checkpoint", "folder", "train", "predictions", *keys))
-        given = [key for key in all_keys if getattr(self, key)]
+        keys_here = [key for key in all_keys if getattr(self, key)]
         if not keys:
-            if given:
-                unexpected = " or ".join(f"`{key}`" for key in given)
-                raise KeysError(f"expected no {unexpected}, as the task needs no weights")
+            if keys_here:
+                surplus = " or ".join(f"`{key}`" for key in keys_here)
+                raise KeysError(f"expected no {surplus}, as the task needs no weights")
             return
-        if len(given) != 1 or given[0] not in keys:
-            *first, last = (f"`{key}`" for key in keys)
-            raise KeysError(f"expected exactly one of {', '.join(first)} and {last}")
+        if len(keys_here) != 1 or keys_here[0] not in keys:
+            *listed, last = (f"`{key}`" for key in keys)
+            raise KeysError(f"expected exactly one of {', '.join(listed)} and {last}")
 
     @property
     def source(self) -> ModelSource:
-        """The source of its answers.
+        """The source of the model's answers.
 
-        A source that needs keys beside a checkpoint is later in `sources` than the checkpoint.
+        `sources` lists a source that needs other keys besides a checkpoint, such as a server's,
+        after the source of checkpoints. So the last that has a key is taken.
         """
         for source in reversed(self.sources):
             if source.has_source_keys(self):
@@ -524,12 +529,12 @@ class Model(Section):
 
     @property
     def back_end(self) -> str:
-        """The name of its back end among those of its task: that of its source."""
+        """The name of the model's source, which selects among the back ends of its task."""
         return self.source.name
 
     @property
     def scored(self) -> Sequence[str]:
-        """The classes that its checkpoint must have, among others."""
+        """Classes that its checkpoint must have; it may have others, too."""
         return ()
 
     @property
@@ -538,18 +543,23 @@ class Model(Section):
         return None
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns the keys of its task's back end that decide its answers, with their values."""
-        of_sources = {key for source in self.sources for key in source.fields}
-        return self.model_dump(mode="json", exclude={*Model.model_fields, *of_sources})
+        """Returns the keys that its task's back end adds to the section, with their values.
+
+        They decide the model's answers. Keys of sources are not among them.
+        """
+        source_keys = {key for source in self.sources for key in source.fields}
+        return self.model_dump(mode="json", exclude={*Model.model_fields, *source_keys})
 
 
 class Tokenizer(Section):
-    """A family of tokenizers: of masked language models, or one that names of subjects are balanced
-    by.
-    """
+    """A family of tokenizers, for masked language models or to balance the names of subjects."""
 
     mask: str | None = Field(
-        None, description="its mask token, such as `[MASK]`, which masked language models need"
+        None,
+        description=(
+            "its mask token, such as `[MASK]`. Masked language models need it; a tokenizer without "
+            "it only balances names"
+        ),
     )
     checkpoint: str | None = Field(
         None, description="repository on the hub whose tokenizer represents the family"

@@ -15,7 +15,7 @@ from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.precomputed_file import first_faults
 from biasgrid.base.records import Record
-from biasgrid.base.rows import read_file_rows
+from biasgrid.base.rows import Columns, read_file_rows
 from biasgrid.families.sampling import Sample, sample_content
 
 COMPARED = ("gender", "race")
@@ -95,7 +95,7 @@ def read(files: DecisionFiles) -> tuple[Decisions, list[Fault]]:
     rows: list[Decision] = []
     first_places: dict[tuple[str, float, str, str], str] = {}
     try:
-        for where, values in read_file_rows(files.file, COLUMNS, EXPECTED):
+        for where, values in read_file_rows(files.file, Columns(COLUMNS), EXPECTED):
             record = Record(files.file, where, values, faults)
             decision = read_decision(record)
             if not record.is_valid:

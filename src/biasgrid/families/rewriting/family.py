@@ -303,7 +303,9 @@ def answer_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterato
         # If a model answers other datasets too, answers to other prompts are no faults.
         is_only_dataset = not any(grid.fits(name, other) for other in others)
         source = grid.models[name].source
-        yield from source.prompt_faults(lists.prompts, lists.pairs(), repetitions, is_only_dataset)
+        yield from source.prompt_faults(
+            lists.prompts, lists.pairs(), repetitions, is_for_one_dataset=is_only_dataset
+        )
 
 
 def about_prompts(requests: RewritingRequests) -> Iterator[str]:

@@ -16,7 +16,7 @@ from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError, value_text
 from biasgrid.base.names import HIDDEN, VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.records import list_lines, list_words
-from biasgrid.base.rows import read_file_rows
+from biasgrid.base.rows import Columns, read_file_rows
 from biasgrid.families.rewriting.group_words import (
     NEUTRAL_GROUP,
     GroupWords,
@@ -83,7 +83,7 @@ def read_prompt_file(path: Path, column: str, faults: list[Fault]) -> list[str]:
     else:
         try:
             # Read row by row: public sets are larger than texts that are read at once.
-            for row in read_file_rows(path, [column], PROMPTS_EXPECTED):
+            for row in read_file_rows(path, Columns([column]), PROMPTS_EXPECTED):
                 value = row.values[column]
                 fault = prompt_fault(path, row.where, value)
                 if fault is None:
@@ -130,7 +130,7 @@ def read_layout(path: Path, name: LayoutName, faults: list[Fault]) -> list[str]:
         return []
     prompts: dict[str, None] = {}
     try:
-        for row in read_file_rows(files[0], [layout.column], expected):
+        for row in read_file_rows(files[0], Columns([layout.column]), expected):
             value = row.values[layout.column]
             if not isinstance(value, str):
                 place = f"{row.where}, {layout.column}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.precomputed_file import first_faults
-from biasgrid.base.rows import FileRow, read_file_rows
+from biasgrid.base.rows import Columns, FileRow, read_file_rows
 from biasgrid.families.multiple_choice.items import OPTIONS, Item
 from biasgrid.families.multiple_choice.layouts import read_bbq
 
@@ -35,7 +35,7 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
     models: dict[str, None] = {}
     items = items_of_folder(folder)
     answered: dict[str, str] = {}
-    for row in read_file_rows(file, COLUMNS, EXPECTED):
+    for row in read_file_rows(file, Columns(COLUMNS), EXPECTED):
         models[str(row.values["model"])] = None
         if row.values["model"] != model:
             continue

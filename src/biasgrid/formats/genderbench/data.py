@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from biasgrid.base.faults import Fault, InputError, Problem, one_of, value_text
-from biasgrid.base.rows import FileRow, read_file_rows
+from biasgrid.base.rows import Columns, FileRow, read_file_rows
 from biasgrid.base.sections import Section
 from biasgrid.families.probe.definitions import GENDERS
 
@@ -178,7 +178,7 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], No
     expected = f"rows with the columns {', '.join(columns)}"
     faults = []
     is_empty = True
-    for row in read_file_rows(path, columns, expected):
+    for row in read_file_rows(path, Columns(columns), expected):
         is_empty = False
         try:
             take(row)

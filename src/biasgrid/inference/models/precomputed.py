@@ -166,7 +166,7 @@ def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
     rows = []
     for place, response in enumerate(given):
         # If rows have the same content, it does not matter which of them is meant.
-        first = first_place.setdefault(response.content, place)
+        first = first_place.setdefault(response.answer, place)
         rows.append((prompt_key(response), response.group, response.repetition, first))
     schema = {"prompt": str, "group": str, REPETITION: int, "place": int}
     return pl.DataFrame(rows, schema=schema, orient="row")

@@ -50,7 +50,7 @@ class EndpointSource(ServerSource):
         return f"server_{address_digest(self.section.url)}"
 
     def charge(
-        self, answer: str, scored_by: str | None = None, options: Sequence[Sequence[str]] = ()
+        self, answer: str, scored_by: str | None = None, option_lists: Sequence[Sequence[str]] = ()
     ) -> Charge | None:
         """Returns the cost of a text, of a token, or of a token and a request for each way to write
         an option.
@@ -63,7 +63,9 @@ class EndpointSource(ServerSource):
             return Charge(1, 1, *prices)
         if answer != "choice" or generation.options == "parsed":
             return Charge(*a_text, *prices)
-        spelled = fmean(sum(map(len, sent_forms(each))) for each in options) if options else 1
+        spelled = (
+            fmean(sum(map(len, sent_forms(forms))) for forms in option_lists) if option_lists else 1
+        )
         ways = {"echo": (spelled, spelled), "top": (1, 1), "choice": a_text, "parsed": a_text}
         most = ways["echo"] if self.section.api == "completions" else a_text
         requests, tokens_out = ways[scored_by] if scored_by else map(max, a_text, most)

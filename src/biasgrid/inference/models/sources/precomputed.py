@@ -54,9 +54,16 @@ class PrecomputedSource(ModelSource):
     def prompt_faults(
         self,
         prompts: Collection[str],
-        asked: Collection[tuple[str, str]],
+        prompt_groups: Collection[tuple[str, str]],
         repetitions: int,
-        alone: bool,
+        *,
+        is_for_one_dataset: bool,
     ) -> Iterable[Fault]:
-        """Returns what is wrong with the file, or not in it."""
-        return precomputed_faults(Path(self.section), prompts, asked, repetitions, alone=alone)
+        """Returns the faults of the file, and requests that it does not answer."""
+        return precomputed_faults(
+            Path(self.section),
+            prompts,
+            prompt_groups,
+            repetitions,
+            is_for_one_dataset=is_for_one_dataset,
+        )

@@ -20,9 +20,11 @@ class Weights(ModelSource):
         """Returns all deciding keys, as the record is of the checkpoint alone."""
         return self.deciding_keys()
 
-    def record_source(self, trained: str, training: Mapping[str, Any] | None) -> dict[str, Any]:
+    def record_source(
+        self, training_folder: str, training: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
         """Returns where the files of the checkpoint are, as arguments of `make_record`."""
-        folder = trained if self.model.train else self.model.folder
+        folder = training_folder if self.model.train else self.model.folder
         source = {
             "checkpoint": self.model.checkpoint,
             "revision": self.model.revision,
