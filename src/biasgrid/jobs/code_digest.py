@@ -9,6 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple, NewType
 
+from biasgrid.base.references import plugin_files
+
 PACKAGE_FOLDER = Path(__file__).parents[1]
 OwnModule = NewType("OwnModule", str)
 """A module of this package without the prefix `biasgrid.`, such as `tables.metric`."""
@@ -79,13 +81,13 @@ def code_digest(script: str | Path, *references: str) -> str:
         16 hexadecimal digits.
     """
     own_modules = []
-    plugin_files: set[Path] = set()
+    files_outside: set[Path] = set()
     for reference in references:
         if reference.startswith(OWN_PREFIX):
             own_modules.append(OwnModule(reference.removeprefix(OWN_PREFIX)))
         else:
-            plugin_files.update(plugin_files(reference))
-    files = [Path(script), *sorted(plugin_files)]
+            files_outside.update(plugin_files(reference))
+    files = [Path(script), *sorted(files_outside)]
     digest = sha256()
     for file in files:
         digest.update(read_code(file).text.encode())
