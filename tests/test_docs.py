@@ -32,7 +32,7 @@ from biasgrid.groups.scores import SCORES
 from biasgrid.report.published import read_published
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, leave_one_out, mean
 from biasgrid.tables.docs import with_tables

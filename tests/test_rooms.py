@@ -274,7 +274,7 @@ def test_the_core_imports_and_names_no_family() -> None:
         f"report.figures.groups.{name}"
         for name in ("answer_pairs", "group_differences", "group_pairs")
     ]
-    pairs = {(module, "pairs") for module in (*of_groups, "stats.noise.components")}
+    pairs = {(module, "pairs") for module in (*of_groups, "stats.noise.variance_components")}
     assert found == {("groups.records", "counterfactual"), *pairs}
     root = PACKAGE.parents[1]
     workflow = [*root.glob("rules/*.smk"), *root.glob("workflow/scripts/*.py"), root / "Snakefile"]

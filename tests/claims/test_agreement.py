@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from biasgrid.stats.compare.agreement import ceiling, spearman
-from biasgrid.stats.noise.components import components_of, indices_of
+from biasgrid.stats.noise.variance_components import reliability_indices, variance_components
 
 SUBJECTS, ATTRIBUTES, CLUSTERS = 20, 50, 4
 
@@ -27,8 +27,10 @@ def test_models_with_the_same_associations_reach_the_ceiling() -> None:
         ]
         one, other = (model.mean(axis=(1, 2)) for model in models)
         correlations.append(spearman(one, other)[0])
-        found = [components_of(model) for model in models]
-        indices = [indices_of(each, ATTRIBUTES, CLUSTERS) for each in found if each is not None]
+        found = [variance_components(model) for model in models]
+        indices = [
+            reliability_indices(each, ATTRIBUTES, CLUSTERS) for each in found if each is not None
+        ]
         reliabilities.append([each.subject_reliability for each in indices])
         # Single associations are far more reliable than the means of subjects that are correlated.
         assert min(each.reliability for each in indices) > 0.8

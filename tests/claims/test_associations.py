@@ -36,9 +36,9 @@ from biasgrid.families.underspecified.sizes import corrected_sizes
 from biasgrid.stats.clusters import LOUD, REDUNDANT_CORRELATION
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates
-from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
-from biasgrid.stats.noise.factors import over_first_factor
-from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters, noise_ratio
+from biasgrid.stats.noise.association_strength import AssociationsByCluster, interval_row
+from biasgrid.stats.noise.random_factors import first_factor_variance
+from biasgrid.stats.noise.variance_components import cluster_noise, likeness, noise_ratio
 from biasgrid.stats.null import statistic
 from biasgrid.stats.power import POWER, detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
@@ -73,7 +73,7 @@ def coverage(worlds: list[World]) -> float:
     hits = []
     for world in worlds:
         sums = sums_of(world.values)
-        half = half_width(over_first_factor(sums).sources, 0.05)
+        half = half_width(first_factor_variance(sums).sources, 0.05)
         hits.append(
             (np.abs(sums.values - world.truth.ravel()) <= half)[largest_tenth(world.truth)].mean()
         )
@@ -117,7 +117,7 @@ def any_false(name: str, clusters: int, runs: int) -> float:
     found = []
     for world in worlds_of(name, "none", clusters, runs):
         sums = sums_of(world.values)
-        p = p_values(sums.values, over_first_factor(sums).sources)
+        p = p_values(sums.values, first_factor_variance(sums).sources)
         found.append((false_discovery_rates(p) <= SIGNIFICANT).any())
     return float(np.mean(found))
 
@@ -156,7 +156,7 @@ def found_now_and_without(runs: int) -> float:
     for world in worlds_of("additive", "dense", 4, runs):
         sums = sums_of(world.values)
         for place, may_grow in enumerate((True, False)):
-            p = p_values(sums.values, over_first_factor(sums, may_grow=may_grow).sources)
+            p = p_values(sums.values, first_factor_variance(sums, may_grow=may_grow).sources)
             counts[place] += np.count_nonzero(false_discovery_rates(p) <= SIGNIFICANT)
     return float(counts[0] / counts[1])
 
@@ -256,7 +256,7 @@ def sizes_covered(name: str, runs: int) -> dict[str, float]:
             "mu_corrected": float(statistic(world.truth, "mu")),
             "strength": float(np.sqrt((world.truth**2).mean())),
         }
-        part = ByCluster(world.values, np.ones_like(world.values))
+        part = AssociationsByCluster(world.values, np.ones_like(world.values))
         for _, (measure, value, without) in corrected_sizes({"gamma": part}):
             row = interval_row(measure, value, without, StatisticsSettings())
             if measure in hits:
@@ -283,7 +283,7 @@ def measured_power(name: str, clusters: int, runs: int) -> float:
     """
     shares = []
     for world in worlds_of(name, "none", clusters, runs):
-        over = over_first_factor(sums_of(world.values))
+        over = first_factor_variance(sums_of(world.values))
         effect = detectable_effect([over.source], SIGNIFICANT / len(over.units))
         p = p_values(effect + world.values.mean(axis=2).ravel(), over.sources)
         shares.append((p <= SIGNIFICANT / len(p)).mean())
@@ -306,7 +306,7 @@ def warned(name: str, size: str, clusters: int, runs: int) -> float:
     """In how many worlds two clusters are said to say nearly the same."""
     found = []
     for world in worlds_of(name, size, clusters, runs):
-        noise = noise_of_clusters(world.values, np.ones_like(world.values))
+        noise = cluster_noise(world.values, np.ones_like(world.values))
         alike = likeness(noise, np.ones(noise.shape, dtype=np.bool_))
         pairs = [
             (alike[pair], noise_ratio(noise)[list(pair)].max())

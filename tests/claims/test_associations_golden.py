@@ -13,10 +13,10 @@ from association_worlds import estimates, sums_of
 from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 
 from biasgrid.families.underspecified.sizes import corrected_sizes
-from biasgrid.stats.noise.by_cluster import ByCluster, interval_row
-from biasgrid.stats.noise.factors import over_first_factor
-from biasgrid.stats.noise.gain import crossing_of, gain_of
-from biasgrid.stats.noise.redundancy import likeness, noise_of_clusters
+from biasgrid.stats.noise.association_strength import AssociationsByCluster, interval_row
+from biasgrid.stats.noise.moderated_variances import estimate_gain, read_crossing
+from biasgrid.stats.noise.random_factors import first_factor_variance
+from biasgrid.stats.noise.variance_components import cluster_noise, likeness
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.settings import StatisticsSettings
 
@@ -59,7 +59,7 @@ def assert_close(
 def test_variances_and_gains(name: str) -> None:
     golden, values = GOLDEN[name], values_of(name)
     sums = sums_of(values)
-    over = over_first_factor(sums)
+    over = first_factor_variance(sums)
     assert_close(over.source.variance, golden["variance"])
     assert_close(over.source.df, golden["df"])
     assert over.prior.df == pytest.approx(float(golden["d0"]), rel=RELATIVE)
@@ -70,7 +70,7 @@ def test_variances_and_gains(name: str) -> None:
         golden["gain_variance"],
     )
     flat = values.reshape(-1, values.shape[2])
-    gain = gain_of(sums.along["clusters"].sums, sums.finish, crossing_of(sums.keys, flat))
+    gain = estimate_gain(sums.along["clusters"].sums, sums.finish, read_crossing(sums.keys, flat))
     assert_close(gain.ratio[:1], [golden["gain_ratio"]])
     if golden["gain_factors"] is not None:
         assert_close(gain.factors[0], golden["gain_factors"])
@@ -112,7 +112,7 @@ def test_two_clusters_have_intervals_and_no_tests() -> None:
 @pytest.mark.parametrize("name", CELLS)
 def test_detectable_effects(name: str) -> None:
     golden = GOLDEN[name]
-    over = over_first_factor(sums_of(values_of(name)))
+    over = first_factor_variance(sums_of(values_of(name)))
     # What is golden is of a cell without any significant result.
     found = detectable_effect([over.source], 0.05 / golden["tests"])
     assert_close([found], [golden["mde"]], BISECTED)
@@ -121,7 +121,7 @@ def test_detectable_effects(name: str) -> None:
 @pytest.mark.parametrize("name", CELLS)
 def test_likeness_of_clusters(name: str) -> None:
     values = values_of(name)
-    noise = noise_of_clusters(values, np.ones_like(values))
+    noise = cluster_noise(values, np.ones_like(values))
     found = likeness(noise, np.ones(values.shape, dtype=np.bool_))
     if GOLDEN[name]["likeness"] is None:
         assert np.isnan(found).all()
@@ -137,7 +137,7 @@ def test_sizes_of_cells(name: str) -> None:
     found = {
         measure: interval_row(measure, value, without, StatisticsSettings())
         for _, (measure, value, without) in corrected_sizes(
-            {"gamma": ByCluster(values, np.ones_like(values))}
+            {"gamma": AssociationsByCluster(values, np.ones_like(values))}
         )
     }
     for measure in ("strength", "mu_corrected"):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from association_worlds import Array, additive, estimates
 
+from biasgrid.stats.control import beyond_control, control_sizes
 from biasgrid.stats.multiplicity import SIGNIFICANT
-from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import StatisticsSettings
 
 SHAPE, CLUSTERS = (6, 12), 5

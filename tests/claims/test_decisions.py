@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from worlds import Array
 
 from biasgrid.families.decision.measures import measure
-from biasgrid.stats.noise.persons import PERSONS
+from biasgrid.stats.noise.random_factors import PERSONS
 from biasgrid.stats.sums import Sums, read_sums, sums_table
 
 COVERS, FALSE = 0.94, 0.06

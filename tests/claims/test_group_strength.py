@@ -13,9 +13,9 @@ from worlds import gamma_of_groups
 
 from biasgrid.families.underspecified.lists import Subjects
 from biasgrid.families.underspecified.observe import observe
-from biasgrid.stats.noise.group_strength import strength_of_groups, strength_row
+from biasgrid.stats.noise.association_strength import group_strength, strength_row
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, TEMPLATES, Along
+from biasgrid.stats.sums import PROMPT_FORMATS, TEMPLATES, Along
 
 
 def covers(runs: int, names: int, clusters: int, effect: float, gain: float = 0.0) -> float:
@@ -73,7 +73,8 @@ def test_strength_of_groups_is_held_over_formats_and_not_over_clusters_and_names
             sums, along={**sums.along, TEMPLATES: Along(units, sums.along[TEMPLATES].sums)}
         ).clustered([])
         one = replace(
-            several, along={name: each for name, each in several.along.items() if name != FORMATS}
+            several,
+            along={name: each for name, each in several.along.items() if name != PROMPT_FORMATS},
         )
         for found, part in ((hits, several), (alone, one)):
             row = strength_row(part, StatisticsSettings())
@@ -85,7 +86,7 @@ def test_strength_of_groups_is_held_over_formats_and_not_over_clusters_and_names
 def test_strength_without_noise_is_the_root_mean_square() -> None:
     theta = np.random.default_rng(1).normal(size=(12, 1, 1))
     sums = gamma_of_groups(theta + np.zeros((12, 4, 5)), np.zeros((12, 4, 5)))
-    assert strength_of_groups(sums) == pytest.approx(np.sqrt((theta**2).mean()) / 2)
+    assert group_strength(sums) == pytest.approx(np.sqrt((theta**2).mean()) / 2)
     row = strength_row(sums, StatisticsSettings())
     assert (row["n"], row["clusters"], row.get("low")) == (24, 5, None)
     assert row["reason"] == "the same without any one of its clusters and names"

@@ -14,7 +14,7 @@ from golden_statistics import ABSOLUTE, BISECTED, RELATIVE, claims_of, inputs_of
 from worlds import Array, gamma_of_groups, group_difference
 
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.noise.names import sources_of_groups
+from biasgrid.stats.noise.random_factors import group_sources
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums
 
@@ -40,7 +40,7 @@ def numbers(values: list[float | str]) -> Array:
 @pytest.mark.parametrize("cell", CELLS)
 def test_sources_of_names(cell: str) -> None:
     golden = CELLS[cell]
-    sources = sources_of_groups(group_difference(*lists_of(cell)))
+    sources = group_sources(group_difference(*lists_of(cell)))
     assert ["names", "names in common"][: len(sources)] == [
         name for name in golden["sources"].split(", ") if name.startswith("names")
     ]

@@ -34,7 +34,11 @@ from biasgrid.families.underspecified.observe import (
     scores_in_groups,
 )
 from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
-from biasgrid.stats.noise.by_cluster import ByCluster, interval_row, size_without_clusters
+from biasgrid.stats.noise.association_strength import (
+    AssociationsByCluster,
+    interval_row,
+    size_without_clusters,
+)
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import find_sums
 
@@ -97,7 +101,9 @@ def test_strengths_are_the_golden_ones_where_clusters_count_the_same(
     means = sums.of_subjects[column].by_template / sums.counts["all"].by_template
     row = interval_row(
         *size_without_clusters(
-            "strength", ByCluster(means, np.ones_like(means)), ByCluster.strength
+            "strength",
+            AssociationsByCluster(means, np.ones_like(means)),
+            AssociationsByCluster.strength,
         ),
         StatisticsSettings(),
     )

@@ -36,7 +36,7 @@ from biasgrid.stats.estimate import estimate, jackknife
 from biasgrid.stats.intervals import wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
+from biasgrid.stats.shares import ShareWithInterval, share_ratio_interval
 from biasgrid.stats.sums import (
     Along,
     SignificanceTest,
@@ -195,7 +195,7 @@ def test_ratios_of_shares_hold_the_truth(runs: int) -> None:
             variance, clusters = jackknife(leave_one_out(columns, totals, mean))
             low, high, _ = wilson_interval(mean(totals), totals[:, 1], variance, clusters, 0.05)
             sides.append(ShareWithInterval(mean(totals), low, high))
-        low, high = ratio_of_shares(*sides)
+        low, high = share_ratio_interval(*sides)
         truth = rates[0] / rates[1]
         assert ((low <= truth) & (truth <= high)).mean() >= at_least(0.93, runs)
 

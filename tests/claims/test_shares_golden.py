@@ -11,9 +11,9 @@ from golden_statistics import ABSOLUTE, RELATIVE, claims_of, inputs_of
 
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import wilson_interval
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
+from biasgrid.stats.shares import ShareWithInterval, share_ratio_interval
 from biasgrid.stats.sums import DIFFERENCE, Along, SignificanceTest, Sums, leave_one_out, mean
 
 CASES = {case["case"]: case for case in claims_of("shares")}
@@ -77,7 +77,7 @@ def test_ratios_of_shares(case: int) -> None:
         value, cases = mean(totals), totals[:, 1]
         low, high, _ = wilson_interval(value, cases, variance, clusters, 0.05)
         sides.append(ShareWithInterval(value, low, high))
-    low, high = ratio_of_shares(*sides)
+    low, high = share_ratio_interval(*sides)
     golden = CASES[case]["ratio"]
     assert same(float(low[0]), golden["low"])
     assert same(float(high[0]), golden["high"])

@@ -20,7 +20,7 @@ from worlds import Array
 
 from biasgrid.families.pairs.family import FAMILY
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.shares import difference_of_shares, shares_of_two
+from biasgrid.stats.shares import estimate_choice_shares, estimate_share_differences
 from biasgrid.stats.sums import Along, IntervalMethod, SignificanceTest, Sums, read_sums, sums_table
 
 SETTINGS = settings_of(FAMILY.own_measures)
@@ -45,7 +45,7 @@ def at_most(share: float, worlds: int) -> float:
 def rows_of_shares(
     columns: Array, interval: IntervalMethod = "share of two", factor: str = "writers"
 ) -> pl.DataFrame:
-    """The estimates of shares, a row for each; see `shares_of_two` for the columns."""
+    """The estimates of shares, a row for each; see `estimate_choice_shares` for the columns."""
     measure = {"share of two": "stereotype_share", "mean share of two": "stereotype_score"}[
         interval
     ]
@@ -103,8 +103,8 @@ def test_without_ties_a_share_is_half_a_difference_of_shares(
     columns = of_cases(cases)
     first, every, second = np.moveaxis(columns, -1, 0)
     found, expected = (
-        shares_of_two(columns),
-        difference_of_shares(np.stack([first, every, second, every], axis=-1)),
+        estimate_choice_shares(columns),
+        estimate_share_differences(np.stack([first, every, second, every], axis=-1)),
     )
     assert 2 * found.centre - 1 == pytest.approx(expected.centre, abs=1e-12)
     assert 4 * found.source.variance == pytest.approx(expected.source.variance)

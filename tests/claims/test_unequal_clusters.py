@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 from share_worlds import answers, coverage, estimates
 from worlds import Array
 
-from biasgrid.stats.shares import difference_of_shares
+from biasgrid.stats.shares import estimate_share_differences
 
 RATES = [
     (0.05, 0.05), (0.5, 0.5), (0.7, 0.7), (0.95, 0.95), (0.02, 0.1),
@@ -114,7 +114,7 @@ def test_the_formula_by_plain_loops() -> None:
     squares = sum(residual**2 for residual in residuals) + clusters * (p_a - p_b) ** 2
     variance = ((squares + 1) / (clusters + 2) - centre**2) / (clusters + 2)
     effective = min(n_a.sum() ** 2 / (n_a**2).sum(), n_b.sum() ** 2 / (n_b**2).sum())
-    found = difference_of_shares(columns[None])
+    found = estimate_share_differences(columns[None])
     assert found.centre == pytest.approx(centre, rel=1e-12)
     assert found.source.variance == pytest.approx(variance, rel=1e-12)
     assert found.source.df == pytest.approx(effective - 1, rel=1e-12)
@@ -139,7 +139,7 @@ def test_clusters_of_equal_size_give_the_same_to_the_last_digit(
 ) -> None:
     sizes = np.repeat(np.array(cases, dtype=np.float64)[:, None], clusters, axis=1)
     columns = world(np.random.default_rng(3), 50, (0.3, 0.6), sizes, 0.3)
-    found = difference_of_shares(columns)
+    found = estimate_share_differences(columns)
     for own, expected in zip(
         (found.centre, *found.source), by_clusters_of_equal_size(columns), strict=True
     ):

@@ -21,7 +21,7 @@ from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.sizes import corrected_mu
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.multiplicity import simes
-from biasgrid.stats.noise.by_cluster import ByCluster
+from biasgrid.stats.noise.association_strength import AssociationsByCluster
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.verdicts.counts import counted_tests, significant_tests
 from biasgrid.tables.claims.facts import COVERAGE, GridFacts, asked_text, claim_facts, coverage_text
@@ -87,7 +87,7 @@ def test_sizes_are_over_the_associations_with_two_clusters(single: int) -> None:
     counts = np.ones_like(values)
     chosen = random.choice(SUBJECTS * ATTRIBUTES, single, replace=False)
     counts.reshape(-1, 4)[chosen, 1:] = 0
-    part = ByCluster.with_noise(values * counts, counts)
+    part = AssociationsByCluster.with_noise(values * counts, counts)
     assert (part.known, part.left_out) == (SUBJECTS * ATTRIBUTES - single, single)
     found = np.array([corrected_mu(part), part.strength(), part.null_mean("mu")])
     if single > SUBJECTS * ATTRIBUTES / 2:
@@ -95,7 +95,7 @@ def test_sizes_are_over_the_associations_with_two_clusters(single: int) -> None:
         return
     without = counts.copy()
     without.reshape(-1, 4)[chosen] = 0
-    alone = ByCluster(values * without, without)
+    alone = AssociationsByCluster(values * without, without)
     expected = [corrected_mu(alone), alone.strength(), alone.null_mean("mu")]
     assert found == pytest.approx(expected)
     assert part.strength() == pytest.approx(1, abs=0.15)

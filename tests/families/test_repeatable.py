@@ -21,7 +21,7 @@ from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell, evidence_of_cell, parts_of
 from biasgrid.families.synthetic import SyntheticBias
 from biasgrid.base.references import load, stage
-from biasgrid.stats.noise.recomputed import with_keys
+from biasgrid.stats.noise.jackknife import with_key_columns
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import sums_table, values_table
 from biasgrid.tables.schema import answer_schema
@@ -61,7 +61,7 @@ def measured():
     stages = load(stage(family, "measures"))
     observations = load(stage(family, "observe")).observe(instances, predictions, question.measure_options)
     parts = parts_of(stages.measure, observations, question.measure_options, StatisticsSettings())
-    measures = with_keys(values_table(parts))
+    measures = with_key_columns(values_table(parts))
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.measure_options)
     return sums_table(parts), evidence_of_cell(family, cell).units
 

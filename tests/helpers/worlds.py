@@ -11,12 +11,12 @@ import polars as pl
 from biasgrid.groups.terms import TermScores
 from biasgrid.stats.intervals import half_width, p_values
 from biasgrid.stats.multiplicity import false_discovery_rates
-from biasgrid.stats.noise.factors import OverFactor, over_first_factor
+from biasgrid.stats.noise.random_factors import FactorVariance, first_factor_variance
 from biasgrid.stats.sums import (
     DIFFERENCE,
-    FINISHES,
     MEAN,
     PAIR_OF_LISTS,
+    SHARED_FINISHES,
     Along,
     IntervalMethod,
     SignificanceTest,
@@ -82,7 +82,7 @@ def as_of_a_run(sums: Sums) -> Sums:
     """The same sums with the keys of a run: they are written as a table, which has all key columns,
     and read again.
     """
-    (part,), _ = read_sums(sums_table([sums]), FINISHES)
+    (part,), _ = read_sums(sums_table([sums]), SHARED_FINISHES)
     return part
 
 
@@ -97,7 +97,7 @@ def keys_of(subjects: int, attributes: int) -> pl.DataFrame:
 
 def over_clusters(
     sums: Array, counts: Array, interval: IntervalMethod = "t", keys: pl.DataFrame | None = None
-) -> OverFactor:
+) -> FactorVariance:
     """How means vary with clusters.
 
     Args:
@@ -110,7 +110,7 @@ def over_clusters(
         [str(cluster) for cluster in range(sums.shape[1])], np.stack([sums, counts], axis=-1)
     )
     about = pl.DataFrame({"measure": ["number"] * len(sums)}) if keys is None else keys
-    return over_first_factor(as_of_a_run(Sums(about, {"clusters": along}, interval=interval)))
+    return first_factor_variance(as_of_a_run(Sums(about, {"clusters": along}, interval=interval)))
 
 
 def centred(effects: Array) -> Array:

@@ -13,15 +13,15 @@ from worlds import gamma_of_groups
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.clusters import (
-    clusters_of_templates,
-    number_templates,
+    cluster_positions,
+    index_templates,
     parse_units,
     template_units,
 )
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.noise.components import components_of, crossed_components
+from biasgrid.stats.noise.variance_components import crossed_components, variance_components
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, MEAN, TEMPLATES, Along, SignificanceTest, Sums
+from biasgrid.stats.sums import MEAN, PROMPT_FORMATS, TEMPLATES, Along, SignificanceTest, Sums
 
 
 def coverage(gain: float, seeds: int) -> dict[str, float]:
@@ -93,22 +93,22 @@ def test_a_unit_is_a_template_in_a_format() -> None:
         schema_overrides={"template": pl.UInt16},
     )
     units = template_units(asked)
-    place, names = number_templates(units)
+    place, names = index_templates(units)
     assert [names[each] for each in place] == ["3/1", "0/0", "3/0"]
     assert parse_units(["3/1", "4"])[0].tolist() == [3, 4]
     assert parse_units(["3/1", "4"])[1] == ["1", ""]
-    assert clusters_of_templates(units, [0, 1, 2, 2]).tolist() == [1, 0, 1]
+    assert cluster_positions(units, [0, 1, 2, 2]).tolist() == [1, 0, 1]
     plain = template_units(asked.drop("prompt_format"))
-    assert number_templates(plain)[1] == ["0", "3"]
+    assert index_templates(plain)[1] == ["0", "3"]
 
 
 def test_clusters_and_formats_are_sums_of_the_same_units() -> None:
     sums = world(np.random.default_rng(2), np.zeros(SHAPE[:2]))
     clustered = sums.clustered([0, 0, 1, 2, 3, 4, 5])
     assert clustered.along[TEMPLATES].units == ["0", "1", "2", "3", "4", "5"]
-    assert clustered.along[FORMATS].units == ["0", "1", "2"]
+    assert clustered.along[PROMPT_FORMATS].units == ["0", "1", "2"]
     columns = sums.along[TEMPLATES].sums.reshape(-1, TEMPLATES_ASKED, FORMATS_ASKED, 2)
-    assert clustered.along[FORMATS].sums == pytest.approx(columns.sum(axis=1))
+    assert clustered.along[PROMPT_FORMATS].sums == pytest.approx(columns.sum(axis=1))
     assert clustered.along[TEMPLATES].sums[:, 0] == pytest.approx(columns[:, :2].sum(axis=(1, 2)))
     assert clustered.values == pytest.approx(sums.values)
 
@@ -138,7 +138,7 @@ def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
     found = [crossed_components(utilities) for utilities in drawn]
     means = {axes: float(np.mean([each[axes] for each in found])) for axes in spread}
     assert means == pytest.approx({axes: size**2 / 2 for axes, size in spread.items()}, abs=0.03)
-    of_two = components_of(drawn[0][..., 0])
+    of_two = variance_components(drawn[0][..., 0])
     assert of_two is not None
     assert [*of_two] == [*crossed_components(drawn[0][..., 0]).values()]
 

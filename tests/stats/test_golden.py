@@ -27,7 +27,7 @@ from biasgrid.groups.terms import (
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
-from biasgrid.stats.noise.variance import variance_prior
+from biasgrid.stats.noise.moderated_variances import variance_prior
 from biasgrid.stats.null import splits
 from biasgrid.stats.power import NoiseEstimate, precision_at
 from biasgrid.stats.settings import StatisticsSettings

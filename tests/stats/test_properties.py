@@ -14,9 +14,9 @@ from scipy.stats import false_discovery_control
 from small_cells import design, with_scores
 from small_estimates import estimates_of, numbers_of, over
 
-from biasgrid.stats.clusters import clusters_from_texts, clusters_of_templates, redundant_templates
+from biasgrid.stats.clusters import cluster_positions, clusters_from_texts, redundant_templates
 from biasgrid.stats.multiplicity import false_discovery_rates, holm
-from biasgrid.stats.null import null_mean_of, splits
+from biasgrid.stats.null import expected_null_mean, splits
 from biasgrid.stats.settings import StatisticsSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.family("the numbers are of associations")]
@@ -123,10 +123,10 @@ def test_other_names_of_clusters_and_subjects_change_nothing(
 def test_what_all_clusters_share_changes_no_floor(seed: int) -> None:
     random = np.random.default_rng(seed)
     values, shared = random.normal(size=(5, 6, 4)), 9 * random.normal(size=(5, 6, 1))
-    assert null_mean_of(values, "mu") == pytest.approx(
-        null_mean_of(values + shared, "mu"), rel=1e-9
+    assert expected_null_mean(values, "mu") == pytest.approx(
+        expected_null_mean(values + shared, "mu"), rel=1e-9
     )
-    assert null_mean_of(values, "mu") > 0
+    assert expected_null_mean(values, "mu") > 0
 
 
 @FEW
@@ -190,8 +190,8 @@ def test_templates_that_differ_in_gender_alone_are_one_cluster() -> None:
 
 
 def test_clusters_are_numbered_by_the_templates_that_are_there() -> None:
-    assert clusters_of_templates(np.array([3, 2, 3, 0]), [0, 0, 1, 1]).tolist() == [1, 1, 1, 0]
-    assert clusters_of_templates(np.array([9, 2, 4]), [0, 0, 1]).tolist() == [2, 0, 1]
+    assert cluster_positions(np.array([3, 2, 3, 0]), [0, 0, 1, 1]).tolist() == [1, 1, 1, 0]
+    assert cluster_positions(np.array([9, 2, 4]), [0, 0, 1]).tolist() == [2, 0, 1]
 
 
 def test_nothing_is_said_where_nothing_can_be_and_nothing_fails() -> None:

@@ -11,7 +11,7 @@ from worlds import ATTRIBUTES, SUBJECTS, Array, centred, judged, over_clusters, 
 from biasgrid.base.arrays import divide
 from biasgrid.stats.intervals import VarianceSource, half_width, wilson_interval
 from biasgrid.stats.multiplicity import SIGNIFICANT
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.null import corrected_statistic, statistic
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
 from biasgrid.base.references import exists, load, stage
-from biasgrid.stats.noise.recomputed import recompute_measures, with_keys
+from biasgrid.stats.noise.jackknife import recompute_measures, with_key_columns
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
 from biasgrid.tables.completeness import (
@@ -203,7 +203,7 @@ def measure_cell(
         instances=pl.scan_parquet(instances_path, glob=False),
         predictions=pl.scan_parquet([*prediction_paths], glob=False),
         observed=observations,
-        measures=with_keys(values_table(measured)),
+        measures=with_key_columns(values_table(measured)),
         measure_options=measure_options,
         names=names,
         facts=read_provenance(instances_path, anywhere=True),
@@ -255,7 +255,7 @@ def measured_values(
         measure_options: the options that decide the measures.
     """
     measured = parts_of(measure, observations, measure_options, StatisticsSettings())
-    values = with_keys(values_table(measured))
+    values = with_key_columns(values_table(measured))
     return values.select(*ROW, "value", "n", "left_out")
 
 

@@ -15,8 +15,8 @@ import polars as pl
 
 from biasgrid.base.references import load, stage
 from biasgrid.families.outcomes import with_outcomes
+from biasgrid.stats.control import beyond_control, control_sizes
 from biasgrid.stats.estimate import estimate
-from biasgrid.stats.noise.control import beyond_control, control_sizes
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_tests_of_sizes
@@ -39,7 +39,7 @@ class EstimatedCell(NamedTuple):
         intervals: schema `INTERVALS`: the same numbers over other factors, where these are known.
         design: schema `DESIGN`.
         sizes: how large its tested numbers are, for the dataset whose control it is; see
-            `noise.control.control_sizes`. Empty for a cell of which anything is withheld.
+            `stats.control.control_sizes`. Empty for a cell of which anything is withheld.
         is_withheld: whether all claims of the cell are withheld.
     """
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.clusters import index_templates, template_units
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
     MEAN,
@@ -188,7 +188,7 @@ def sum_formulas(
 def units_of_rows(table: pl.DataFrame, column: str) -> Units:
     """Returns the units of rows that a column names; see `evaluate_formulas`."""
     if column == "template":
-        return number_templates(template_units(table))
+        return index_templates(template_units(table))
     return places_of_units(table[column])
 
 

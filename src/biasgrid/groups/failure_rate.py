@@ -12,7 +12,7 @@ from biasgrid.groups.comparisons import MeanOfPairs, distances_of, each_group
 from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import EACH_CASE, Records
 from biasgrid.groups.scores import score_records
-from biasgrid.stats.clusters import number_templates, parse_units
+from biasgrid.stats.clusters import index_templates, parse_units
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums, sum_units
 from biasgrid.tables.metric import options_text
 
@@ -45,7 +45,7 @@ def failure_rate(
         those that have none.
     """
     differences = case_differences(records)
-    template, templates = number_templates(differences["template"].to_numpy())
+    template, templates = index_templates(differences["template"].to_numpy())
     limits = np.asarray(thresholds, dtype=np.float64)
     for bias_type in differences["bias_type"].unique(maintain_order=True):
         is_own = (differences["bias_type"] == bias_type).to_numpy()

@@ -31,7 +31,7 @@ from biasgrid.groups.main_scores import MAIN_SCORES
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Mode, Records, Sort, Units
 from biasgrid.groups.scores import SCORES, Argument, Score, ScoredRecords, score_records, takes
 from biasgrid.groups.terms import difference, right_class_difference, scores_of_terms, sums_of_terms
-from biasgrid.stats.clusters import FORMAT_STEP, number_templates
+from biasgrid.stats.clusters import FORMAT_STEP, index_templates
 from biasgrid.stats.shares import are_shares
 from biasgrid.stats.sums import (
     MEAN,
@@ -226,7 +226,7 @@ def score(scored: ScoredRecords) -> Sums:
     whole = np.array(starts)[units.unit]
     # Each record counts in two numbers: that of its bias type, and that of its group.
     numbers = np.stack([whole, whole + 1 + units.place])
-    template, templates = number_templates(records.template)
+    template, templates = index_templates(records.template)
     finish, columns = columns_of_score(scored)
     sums = np.zeros((len(groups), len(templates), columns.shape[1]))
     known = numbers[:, scored.defined]
@@ -459,7 +459,7 @@ def numbers_of(
             rows.append({**shared, **number.row, "value": value})
         pooled = pl.DataFrame(rows, schema=COMPARISON_TYPES)
         return pooled.with_columns(reason=pl.lit(POOLED))
-    template, templates = number_templates(records.template)
+    template, templates = index_templates(records.template)
     sums = []
     for number in numbers:
         own_template = template[number.first_record]

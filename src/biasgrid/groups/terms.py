@@ -17,7 +17,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records
-from biasgrid.stats.clusters import clusters_of_templates, number_templates
+from biasgrid.stats.clusters import cluster_positions, index_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import (
@@ -132,7 +132,7 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
         of_shares: whether the means of scores are shares, whose differences have an interval of
             their own.
     """
-    template, templates = number_templates(scores.template)
+    template, templates = index_templates(scores.template)
     pairs = list(combinations(range(len(scores.groups)), 2))
     over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
     over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
@@ -467,7 +467,7 @@ def rows_of_permutation(
     permutation = permute_groups(scores, threshold, settings.permutations, settings.seed)
     if permutation is None:
         return []
-    clusters = np.unique(clusters_of_templates(scores.template, settings.clusters))
+    clusters = np.unique(cluster_positions(scores.template, settings.clusters))
     shared: dict[str, object] = {
         "bias_type": scores.bias_type,
         "n": len(scores.template),

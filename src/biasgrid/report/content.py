@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.stats.recovery import StrengthsOfCells, measured_and_synthetic, recovery
+from biasgrid.stats.recovery import CellStrengths, measured_and_synthetic, recovery
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.claims.numbers import ANY_RANGE, format_estimate, measure_range, with_minus
 from biasgrid.tables.key_columns import KEYS
@@ -291,7 +291,7 @@ def recovery_rows(
     measures: pl.DataFrame,
     synthetic: pl.DataFrame,
     declared: Mapping[str, MeasureDefinitions],
-    strengths: StrengthsOfCells,
+    strengths: CellStrengths,
 ) -> list[ContentRow]:
     """Returns the recovery of the known effect by each trained model.
 

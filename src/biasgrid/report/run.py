@@ -12,7 +12,7 @@ import polars as pl
 
 from biasgrid.base.addresses import public_address
 from biasgrid.base.references import exists, load, stage
-from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.stats.recovery import CellStrengths
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.metric import NO_CONTROLS, Controls, Measure
@@ -104,7 +104,7 @@ class ReportRun:
     versions: Mapping[str, str]
     models: Sequence[ReportModel]
     datasets: Sequence[ReportDataset]
-    strengths: StrengthsOfCells = field(default_factory=dict)
+    strengths: CellStrengths = field(default_factory=dict)
     level: float = 0.95
     controls: Controls = NO_CONTROLS
     results: str = "results"
@@ -163,7 +163,7 @@ def gather_run(
     config: str,
     models: Mapping[str, Mapping[str, str]],
     datasets: Mapping[str, Mapping[str, Any]],
-    strengths: StrengthsOfCells,
+    strengths: CellStrengths,
     level: float,
     results: str,
     settings: Mapping[str, Any],

@@ -88,7 +88,7 @@ def template_units(table: pl.DataFrame) -> IntArray:
     return units + FORMAT_STEP * (1 + table[PROMPT_FORMAT].to_numpy().astype(np.int64))
 
 
-def number_templates(units: IntArray) -> tuple[IntArray, list[str]]:
+def index_templates(units: IntArray) -> tuple[IntArray, list[str]]:
     """Returns the place of each unit among those that there are, and the names of these; see
     `template_units`.
     """
@@ -108,7 +108,7 @@ def parse_units(names: Sequence[str]) -> tuple[IntArray, list[str]]:
     return np.array([part[0] for part in parts], dtype=np.int64), [part[2] for part in parts]
 
 
-def clusters_of_templates(templates: IntArray, clusters: Sequence[int]) -> IntArray:
+def cluster_positions(templates: IntArray, clusters: Sequence[int]) -> IntArray:
     """Returns the cluster of each template, numbered from 0 by their first templates.
 
     Args:

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray
+from biasgrid.stats.control import corrected_columns, source_columns
 from biasgrid.stats.intervals import (
     VarianceSource,
     half_width,
@@ -27,30 +28,31 @@ from biasgrid.stats.intervals import (
     sign_test_p,
     wilson_interval,
 )
-from biasgrid.stats.noise.control import corrected_columns, source_columns
-from biasgrid.stats.noise.factors import (
+from biasgrid.stats.noise.jackknife import ROUNDING, jackknife
+from biasgrid.stats.noise.random_factors import (
+    PERSONS,
     WITH_ADDED,
-    OverFactor,
-    over_first_factor,
-    over_names,
-    sources_of_formats,
+    FactorVariance,
+    first_factor_variance,
+    format_sources,
+    group_sources,
+    has_two_sides,
+    other_factor_variance,
+    persons_source,
 )
-from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
-from biasgrid.stats.noise.persons import PERSONS, persons_source
-from biasgrid.stats.noise.variance import ROUNDING, jackknife
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.reasons import (
     ATTRIBUTES,
     FEWEST_TESTED,
-    fewest_of_sign_test,
+    fewest_sign_test_units,
     interval_reason,
     sign_test_reasons,
     single_unit_reason,
 )
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import (
-    FORMATS,
     PAIR_OF_LISTS,
+    PROMPT_FORMATS,
     TEMPLATES,
     Candidate,
     SignificanceTest,
@@ -86,7 +88,7 @@ def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFram
         Of each number a row over its first factor and, where that is known, rows over its names and
         over all factors: columns of `MEASURES`; `is_claim`: whether it is the row of the number's
         claim; `kind`: the place of its sums; and of what is tested together `centre`, `variances`,
-        `dfs` and `own`, see `noise.control`.
+        `dfs` and `own`, see `stats.control`.
     """
     tables = []
     for position, part in enumerate(parts):
@@ -148,7 +150,7 @@ class Estimands:
 
     sums: Sums
     settings: StatisticsSettings
-    first: OverFactor
+    first: FactorVariance
     name_factors: Sequence[str]
     names: Sequence[VarianceSource]
     formats: Sequence[VarianceSource]
@@ -158,20 +160,20 @@ class Estimands:
     def from_sums(cls, part: Sums, settings: StatisticsSettings) -> Estimands:
         """Computes the variances of numbers over each of their factors."""
         sums = part.clustered(settings.clusters)
-        # Noise may be larger for larger numbers (`noise.gain`, `noise.trend`), but not for larger
-        # shares: 0 is no more certain than 1.
+        # Noise may be larger for larger numbers (`noise.moderated_variances`), but not for
+        # larger shares: 0 is no more certain than 1.
         may_grow = settings.units.get(measure_name(sums)) != "share"
-        first = over_first_factor(sums, may_grow=may_grow)
+        first = first_factor_variance(sums, may_grow=may_grow)
         persons = persons_source(sums)
-        factors = factors_of_names(sums, persons)
+        factors = list_name_factors(sums, persons)
         if compares_two_lists(sums, factors):
-            names = sources_of_groups(sums)
+            names = group_sources(sums)
         else:
             # Names that are not compared with other names are one sample.
-            names = [over_names(sums, factor) for factor in factors if factor != PERSONS]
+            names = [other_factor_variance(sums, factor) for factor in factors if factor != PERSONS]
             if persons is not None:
                 names.append(persons)
-        formats = sources_of_formats(sums, may_grow=may_grow)
+        formats = format_sources(sums, may_grow=may_grow)
         return cls(sums, settings, first, factors, names, formats, persons)
 
     @property
@@ -208,14 +210,14 @@ def measure_name(sums: Sums) -> str:
     return str(sums.keys["measure"][0]) if len(sums.keys) else ""
 
 
-def factors_of_names(sums: Sums, persons: VarianceSource | None) -> list[str]:
+def list_name_factors(sums: Sums, persons: VarianceSource | None) -> list[str]:
     """Returns the factors beside the first that are names, terms or persons.
 
     Args:
         sums: the numbers of a kind.
         persons: see `persons_source`; without it persons are taken as given.
     """
-    other_factors = {ATTRIBUTES, FORMATS, TEMPLATES}
+    other_factors = {ATTRIBUTES, PROMPT_FORMATS, TEMPLATES}
     if persons is None:
         other_factors.add(PERSONS)
     _, *further = sums.along
@@ -252,7 +254,7 @@ class Scope:
     """
 
     label: str
-    first: OverFactor | None
+    first: FactorVariance | None
     further: Sequence[VarianceSource]
     method: str
     is_claim: bool
@@ -304,12 +306,12 @@ def list_scopes(estimands: Estimands) -> Iterator[Scope]:
     )
     if formats and not claims_names:
         yield Scope(
-            label=join_factors([sums.factor, FORMATS]),
+            label=join_factors([sums.factor, PROMPT_FORMATS]),
             first=first,
             further=formats,
             method="combined",
             is_claim=True,
-            single_units={FORMATS: formats},
+            single_units={PROMPT_FORMATS: formats},
             is_wilson=estimands.has_wilson_interval,
         )
     if names:
@@ -321,14 +323,14 @@ def list_scopes(estimands: Estimands) -> Iterator[Scope]:
             method=names_method(estimands),
             is_claim=False,
         )
-        attributes = [over_names(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
+        attributes = [other_factor_variance(sums, ATTRIBUTES)] if ATTRIBUTES in sums.along else []
         yield Scope(
             label=join_factors(sums.along),
             first=first,
             further=[*names, *formats, *attributes],
             method="combined",
             is_claim=claims_names,
-            single_units={ATTRIBUTES: attributes, FORMATS: formats, names_label: names},
+            single_units={ATTRIBUTES: attributes, PROMPT_FORMATS: formats, names_label: names},
         )
 
 
@@ -474,9 +476,9 @@ def name_exact_methods(rows: pl.DataFrame, estimands: Estimands) -> pl.DataFrame
 def p_over_scope(estimands: Estimands, scope: Scope) -> FloatArray:
     """Returns p of numbers against their fair value, shape (numbers,), NaN where there is no test.
 
-    It is that of a t test, but at least `OverFactor.least_p`, the p of an exact test, where there
-    is one. Numbers that are the same in all units of the first factor have no variance for a t
-    test: that their signs agree is all that is known, which is a test over these units alone. Two
+    It is that of a t test, but at least `FactorVariance.least_p`, the p of an exact test, where
+    there is one. Numbers that are the same in all units of the first factor have no variance for a
+    t test: that their signs agree is all that is known, which is a test over these units alone. Two
     units of the first factor are too few to test by.
     """
     first = estimands.first
@@ -502,7 +504,7 @@ def have_too_few_signs(estimands: Estimands, scope: Scope) -> BoolArray:
     Its shape is (numbers,).
     """
     first = estimands.first
-    is_few: BoolArray = first.units < fewest_of_sign_test(estimands.settings.alpha)
+    is_few: BoolArray = first.units < fewest_sign_test_units(estimands.settings.alpha)
     is_by_signs = np.zeros_like(is_few)
     if first.least_p is not None:
         is_by_signs |= first.least_p > 0

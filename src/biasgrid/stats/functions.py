@@ -14,7 +14,7 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.sums import Function, mean
 
 
-def means_of_parts(sums: FloatArray) -> FloatArray:
+def means_by_part(sums: FloatArray) -> FloatArray:
     """Returns the means of several parts, shape (..., parts), NaN of nothing.
 
     Args:
@@ -23,9 +23,9 @@ def means_of_parts(sums: FloatArray) -> FloatArray:
     return mean(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
 
 
-def spread_of_means(sums: FloatArray) -> FloatArray:
+def spread_between_parts(sums: FloatArray) -> FloatArray:
     """Returns the largest mean less the smallest, NaN where one is not known."""
-    values = means_of_parts(sums)
+    values = means_by_part(sums)
     return np.asarray(values.max(axis=-1) - values.min(axis=-1))
 
 
@@ -36,11 +36,11 @@ def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
     return mean(columns) - mean(other_columns)
 
 
-def ratio_of_means(sums: FloatArray, signed: bool) -> FloatArray:
+def part_ratio(sums: FloatArray, signed: bool) -> FloatArray:
     """Returns the mean of the first part by that of the second, or the smallest by the largest; of
     zeros alone 1.
     """
-    values = means_of_parts(sums)
+    values = means_by_part(sums)
     if signed:
         above, below = values[..., 0], values[..., 1]
     else:
@@ -59,7 +59,7 @@ def size(sums: FloatArray, function: Function) -> FloatArray:
     return np.abs(function(sums))
 
 
-def difference_of_halves(sums: FloatArray, function: Function) -> FloatArray:
+def halves_difference(sums: FloatArray, function: Function) -> FloatArray:
     """Returns the number of the first half of the columns less that of the second."""
     half = sums.shape[-1] // 2
     return function(sums[..., :half]) - function(sums[..., half:])
@@ -82,7 +82,7 @@ def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> Flo
     Returns:
         Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
     """
-    values = means_of_parts(sums)
+    values = means_by_part(sums)
     number = mean_without_nan(values[..., :high])
     if values.shape[-1] > high:
         number = number - mean_without_nan(values[..., high:])
@@ -96,12 +96,12 @@ def mean_without_nan(values: FloatArray) -> FloatArray:
     return mean(np.stack([total, known.sum(axis=-1)], axis=-1))
 
 
-def number_of_columns(sums: FloatArray, function: Function, columns: slice) -> FloatArray:
+def evaluate_columns(sums: FloatArray, function: Function, columns: slice) -> FloatArray:
     """Returns a number of some of the columns."""
     return function(sums[..., columns])
 
 
-def join_numbers(
+def combine_numbers(
     sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]
 ) -> FloatArray:
     """Returns what several numbers make together, NaN where one of them is not known."""
@@ -114,7 +114,7 @@ LINE_COLUMNS = 6
 """How many sums a line is made of."""
 
 
-def sums_of_lines(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
+def line_sums(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
     """Returns the products that lines are fitted by.
 
     Args:
@@ -135,7 +135,7 @@ def pearson(sums: FloatArray) -> FloatArray:
     """Returns Pearson's correlation.
 
     Args:
-        sums: shape (..., 6), of `sums_of_lines` added up.
+        sums: shape (..., 6), of `line_sums` added up.
 
     Returns:
         Shape (...), NaN where one of both does not vary.
@@ -150,11 +150,11 @@ def pearson(sums: FloatArray) -> FloatArray:
     return correlation
 
 
-def slope_of_line(sums: FloatArray, bounded: bool) -> FloatArray:
+def line_slope(sums: FloatArray, bounded: bool) -> FloatArray:
     """Returns the slope of the line of least squares.
 
     Args:
-        sums: shape (..., 6), of `sums_of_lines` added up.
+        sums: shape (..., 6), of `line_sums` added up.
         bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
 
     Returns:
@@ -181,7 +181,7 @@ def slope_on_edge(sums: FloatArray) -> FloatArray:
     """Returns the slope of the best line whose slope is -1 or 1, or whose start is 0 or 1.
 
     Args:
-        sums: shape (..., 6), see `slope_of_line`.
+        sums: shape (..., 6), see `line_slope`.
     """
     n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
     slopes, errors = [], []
@@ -204,7 +204,7 @@ def squared_error(slope: FloatArray, start: FloatArray, sums: FloatArray) -> Flo
     Args:
         slope: shape (...).
         start: shape (...), where the covariate is 0.
-        sums: shape (..., 6), see `slope_of_line`.
+        sums: shape (..., 6), see `line_slope`.
     """
     n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
     b, c = slope, start

@@ -69,7 +69,7 @@ def p_values(values: FloatArray, sources: Sequence[VarianceSource]) -> FloatArra
     usable = np.all(are_known, axis=0) & (total > 0)
     p = np.full(len(values), np.nan)
     known_sources = [VarianceSource(one.variance[usable], one.df[usable]) for one in sources]
-    p[usable] = bisect_alpha(np.abs(values[usable]), known_sources)
+    p[usable] = p_from_sizes(np.abs(values[usable]), known_sources)
     return p
 
 
@@ -87,7 +87,7 @@ def sign_test_p(values: FloatArray, clusters: IntArray) -> FloatArray:
     return np.where(values == 0, 1.0, 2.0 ** (1 - clusters))
 
 
-def bisect_alpha(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
+def p_from_sizes(sizes: FloatArray, sources: Sequence[VarianceSource]) -> FloatArray:
     """Returns the alpha at which half the width is a size, by bisection of its logarithm."""
     low, high = np.full(len(sizes), LEAST_LOG), np.zeros(len(sizes))
     for _ in range(STEPS):

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from biasgrid.base.arrays import BoolArray, FloatArray, divide
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.sums import leave_one_out, mean
 
 Statistic = Literal["mu", "eta"]
@@ -102,7 +102,7 @@ def drawn_splits(clusters: int) -> FloatArray:
     return np.array(weights)
 
 
-def null_mean_of(values: FloatArray, name: Statistic) -> float:
+def expected_null_mean(values: FloatArray, name: Statistic) -> float:
     """Returns the mean of a statistic under noise alone: half of the clusters less the other half.
 
     It is the mean over splits.
@@ -147,10 +147,10 @@ def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) 
         values: the same by cluster.
         name: the statistic.
     """
-    return float(signed_root(statistic(means, name) ** 2 - null_mean_of(values, name) ** 2))
+    return float(signed_root(statistic(means, name) ** 2 - expected_null_mean(values, name) ** 2))
 
 
-def strength_of(
+def association_strength(
     sums: FloatArray, counts: FloatArray, of_formats: FloatArray | float = 0.0
 ) -> float:
     """Returns the size (root mean square) of associations without noise, signed like an adjusted
@@ -180,12 +180,12 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
         counts: how many there are.
     """
     clusters = range(sums.shape[-1])
-    strengths = np.stack([held_out_of(sums, counts, cluster) for cluster in clusters])
+    strengths = np.stack([held_out_associations(sums, counts, cluster) for cluster in clusters])
     known = strengths[~np.isnan(strengths)]
     return float(known.mean()) if len(known) else float("nan")
 
 
-def held_out_of(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
+def held_out_associations(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
     """Returns for each subject its association in a cluster that is largest in all the others.
 
     It has the sign of the largest one.

@@ -58,7 +58,7 @@ def permutation_test(
     weighted = np.where(counts > 0, values, 0) * shares
     asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
     as_measured = np.tile(np.arange(subjects), (1, clusters, 1))
-    observed = mu_of(asked, as_measured, firsts)[0]
+    observed = permuted_mu(asked, as_measured, firsts)[0]
     if np.isnan(observed):
         return PermutationResult(float("nan"), 0, exact=False)
     # The same order in all clusters changes nothing in one list; in two it changes who is of which.
@@ -73,7 +73,7 @@ def permutation_test(
         orders = drawn_orders(subjects, clusters, fixed, size, most, seed)
     at_least = total = 0
     for some_orders in orders:
-        mu = mu_of(asked, some_orders, firsts)
+        mu = permuted_mu(asked, some_orders, firsts)
         at_least += int(np.count_nonzero(mu >= observed - TOLERANCE))
         total += len(some_orders)
     # Of drawn orders the measured one is one more.
@@ -108,7 +108,7 @@ def drawn_orders(
         yield orders
 
 
-def mu_of(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray:
+def permuted_mu(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray:
     """Returns mu of each order.
 
     Args:

@@ -74,7 +74,7 @@ class NoiseEstimate(NamedTuple):
     Attributes:
         between: variance of the number between clusters that are asked completely.
         within: variance of a unit (a swap group, a case) within a cluster.
-        prior_df: what the prior of the variances is worth; see `noise.variance.Prior`.
+        prior_df: what the prior of the variances is worth; see `noise.moderated_variances.Prior`.
         clusters: how many clusters the whole has.
         units: how many units of the whole the number is a mean of.
         spread: how large `between` is in each of several such numbers, as a share of its mean.

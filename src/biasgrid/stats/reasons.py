@@ -14,10 +14,10 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray
 from biasgrid.stats.intervals import VarianceSource
-from biasgrid.stats.noise.factors import SHARES, OverFactor, over_first_factor
+from biasgrid.stats.noise.random_factors import SHARES, FactorVariance, first_factor_variance
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import difference_of_shares
-from biasgrid.stats.sums import FORMATS, Sums
+from biasgrid.stats.shares import estimate_share_differences
+from biasgrid.stats.sums import PROMPT_FORMATS, Sums
 
 FEWEST_TESTED = 3
 """Two units are too few to test by: in simulations without any effect 17 to 22 of 100 cells had
@@ -29,18 +29,18 @@ UNIT_NAMES = {"templates": "cluster"}
 SINGLE_UNIT_REASONS = {
     "names": "one name: nothing can be said of the group",
     "terms": "one term: nothing can be said of the group",
-    FORMATS: "one prompt format",
+    PROMPT_FORMATS: "one prompt format",
     ATTRIBUTES: "one attribute",
 }
 """Why a claim about all factors has no interval, if there is a single unit of one of them."""
 
 
-def unit_of_factor(factor: str) -> str:
+def singular_factor_name(factor: str) -> str:
     """Returns the name of a single unit of a factor, such as `cluster`."""
     return UNIT_NAMES.get(factor, factor.removesuffix("s"))
 
 
-def interval_reason(sums: Sums, first: OverFactor, alpha: float) -> pl.Expr:
+def interval_reason(sums: Sums, first: FactorVariance, alpha: float) -> pl.Expr:
     """Returns why numbers have no interval or no test over their first factor.
 
     Args:
@@ -53,7 +53,7 @@ def interval_reason(sums: Sums, first: OverFactor, alpha: float) -> pl.Expr:
         reads `value`, `clusters` and `low`. It holds columns of that length, so it fits no other
         rows.
     """
-    unit = unit_of_factor(sums.factor)
+    unit = singular_factor_name(sums.factor)
     # A number that is not defined without some unit is NaN without any (`only_defined`).
     is_undefined = pl.Series(np.isnan(first.without).all(axis=1))
     cases: list[tuple[pl.Expr, pl.Expr]] = [
@@ -82,9 +82,9 @@ def constant_reason(sums: Sums, alpha: float) -> pl.Expr:
         sums: the numbers.
         alpha: the level of tests.
     """
-    unit = unit_of_factor(sums.factor)
+    unit = singular_factor_name(sums.factor)
     is_constant = pl.format("equal in all {} {}s", "clusters", pl.lit(unit))
-    needed = fewest_of_sign_test(alpha)
+    needed = fewest_sign_test_units(alpha)
     too_few = pl.format("untestable: {}, {} are needed", is_constant, pl.lit(needed))
     is_untestable = pl.lit(sums.is_tested) & (pl.col("clusters") < needed)
     return pl.when(is_untestable).then(too_few).otherwise(is_constant)
@@ -92,7 +92,7 @@ def constant_reason(sums: Sums, alpha: float) -> pl.Expr:
 
 def no_test_reason(sums: Sums) -> pl.Expr:
     """Returns why numbers with an interval have no test; null if they have one or need none."""
-    unit = unit_of_factor(sums.factor)
+    unit = singular_factor_name(sums.factor)
     is_untestable = pl.lit(sums.is_tested) & (pl.col("clusters") < FEWEST_TESTED)
     too_few = pl.format(
         "untestable: {} {}s, {} are needed", "clusters", pl.lit(unit), pl.lit(FEWEST_TESTED)
@@ -125,7 +125,7 @@ def single_unit_reason(reason: pl.Expr, further: Mapping[str, Sequence[VarianceS
 # Tests by signs
 
 
-def fewest_of_sign_test(alpha: float) -> int:
+def fewest_sign_test_units(alpha: float) -> int:
     """Returns how many units must agree in sign for a p of at most alpha.
 
     The least p of k units is 2^(1 - k).
@@ -145,12 +145,14 @@ def sign_test_reasons(part: Sums, settings: StatisticsSettings) -> list[str | No
     """
     sums = part.clustered(settings.clusters)
     units = sums.along[sums.factor].present.sum(axis=1)
-    needed = fewest_of_sign_test(settings.alpha)
+    needed = fewest_sign_test_units(settings.alpha)
     has_few = are_tested_by_signs(sums) & (units > 0) & (units < needed)
     texts: list[str | None] = [None] * len(units)
     if part.is_tested:
         for place in np.flatnonzero(has_few).tolist():
-            texts[place] = too_few_text(int(units[place]), unit_of_factor(part.factor), needed)
+            texts[place] = too_few_text(
+                int(units[place]), singular_factor_name(part.factor), needed
+            )
     return texts
 
 
@@ -164,6 +166,6 @@ def are_tested_by_signs(sums: Sums) -> BoolArray:
     """Says which shares have tests that no p of signs can be below, shape (numbers,)."""
     if sums.interval == SHARES:
         # Signs can be flipped only if every unit has asked both groups.
-        return difference_of_shares(sums.along[sums.factor].sums).paired
-    added = over_first_factor(sums).added
+        return estimate_share_differences(sums.along[sums.factor].sums).paired
+    added = first_factor_variance(sums).added
     return np.zeros(len(sums.keys), dtype=np.bool_) if added is None else added

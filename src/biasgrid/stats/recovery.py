@@ -11,7 +11,7 @@ from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.key_columns import group_keys
 from biasgrid.tables.measures import MEASURE_KEYS
 
-StrengthsOfCells = Mapping[str, Mapping[str, str]]
+CellStrengths = Mapping[str, Mapping[str, str]]
 """For each dataset the strength that each of the trained models learned in it."""
 
 NAMES, GROUPS = "names", "groups"
@@ -21,7 +21,7 @@ LEAST = 1e-12
 
 
 def measured_and_synthetic(
-    measures: pl.DataFrame, synthetic: pl.DataFrame, strengths: StrengthsOfCells
+    measures: pl.DataFrame, synthetic: pl.DataFrame, strengths: CellStrengths
 ) -> pl.DataFrame:
     """Joins measured values with the known effect.
 

@@ -28,7 +28,7 @@ class StatisticsSettings(NamedTuple):
         seed: seed of what is drawn.
         fdr: how false discoveries are controlled, `bh` or `by`.
         controls: how large the numbers of the cell's controls are, by the control's name; see
-            `noise.control`.
+            `stats.control`.
     """
 
     clusters: Sequence[int] = ()

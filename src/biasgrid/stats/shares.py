@@ -48,7 +48,7 @@ class ShareDifferences(NamedTuple):
     paired: BoolArray
 
 
-def difference_of_shares(sums: FloatArray) -> ShareDifferences:
+def estimate_share_differences(sums: FloatArray) -> ShareDifferences:
     """Returns intervals and exact p of differences of pooled shares.
 
     Clusters of unequal size vary by the residuals of what they count, so that the design alone does
@@ -138,7 +138,7 @@ def sign_flip_p(differences: FloatArray) -> float:
     return float((np.abs(sums) >= abs(differences.sum()) - SAME).mean())
 
 
-class SharesOfTwo(NamedTuple):
+class ChoiceShares(NamedTuple):
     """What is known of shares of choices between two; arrays of shape (numbers,).
 
     Attributes:
@@ -152,13 +152,13 @@ class SharesOfTwo(NamedTuple):
     least_p: FloatArray
 
 
-def shares_of_two(sums: FloatArray) -> SharesOfTwo:
+def estimate_choice_shares(sums: FloatArray) -> ChoiceShares:
     """Returns intervals of shares of choices between two, and what limits their tests against one
     half.
 
     A case chooses the first, the second, or neither (a tie). The share counts ties as not the
     first, so that its difference from one half is half the difference of the shares of cases with
-    and without the first: interval and test are those of `difference_of_shares`. A tie is no
+    and without the first: interval and test are those of `estimate_share_differences`. A tie is no
     evidence for the second, so p is also at least that of the first less the second, where a tie
     counts for neither, and 1 where ties alone put the share below one half. Without ties both tests
     are the same.
@@ -168,12 +168,12 @@ def shares_of_two(sums: FloatArray) -> SharesOfTwo:
             are, and how many choose the second; further columns are not read.
     """
     first, cases, second = np.moveaxis(sums[..., :3], -1, 0)
-    share = difference_of_shares(np.stack([first, cases, cases - first, cases], axis=-1))
-    decided = difference_of_shares(np.stack([first, cases, second, cases], axis=-1))
+    share = estimate_share_differences(np.stack([first, cases, cases - first, cases], axis=-1))
+    decided = estimate_share_differences(np.stack([first, cases, second, cases], axis=-1))
     p = np.fmax(p_values(decided.centre, [decided.source]), decided.sign_flip_p)
     least_p = np.fmax(share.sign_flip_p, p_with_ties(share.centre, decided.centre, p))
     variance, df = share.source
-    return SharesOfTwo((1 + share.centre) / 2, VarianceSource(variance / 4, df), least_p)
+    return ChoiceShares((1 + share.centre) / 2, VarianceSource(variance / 4, df), least_p)
 
 
 def p_with_ties(apart: FloatArray, decided: FloatArray, p: FloatArray) -> FloatArray:
@@ -201,7 +201,7 @@ class ShareWithInterval(NamedTuple):
         return ShareWithInterval(self.value[chosen], self.low[chosen], self.high[chosen])
 
 
-def ratio_of_shares(
+def share_ratio_interval(
     one: ShareWithInterval, other: ShareWithInterval
 ) -> tuple[FloatArray, FloatArray]:
     """Returns both ends of the interval of one share by another, taken as uncorrelated (MOVER-R).

@@ -17,7 +17,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.base.references import load, stage
-from biasgrid.stats.clusters import clusters_of_templates, parse_units
+from biasgrid.stats.clusters import cluster_positions, parse_units
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
 from biasgrid.tables.sums import SUMS, UNIT_SEPARATOR
@@ -59,7 +59,7 @@ TEMPLATES = "templates"
 """The factor whose units are combined into clusters, and divided into prompt formats where there
 are several.
 """
-FORMATS = "formats"
+PROMPT_FORMATS = "formats"
 """The factor of prompt formats, which `Sums.clustered` makes of the units of `TEMPLATES`."""
 PAIR_OF_LISTS = "terms"
 """The factor of differences of two groups of terms, whose columns are sum and count of the one and
@@ -133,7 +133,7 @@ RECOMPUTED = Finish("recomputed", total)
 """Of numbers that were computed again: the columns are what they are without a unit, and 1 where
 they have it.
 """
-FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
+SHARED_FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
 
 
 NO_UNIT = "0"
@@ -244,7 +244,7 @@ class Sums:
             return self
         units, sums = self.along[TEMPLATES]
         templates, formats = parse_units(units)
-        cluster_of = clusters_of_templates(templates, clusters)
+        cluster_of = cluster_positions(templates, clusters)
         names = {}
         for cluster, template in zip(cluster_of.tolist(), templates.tolist(), strict=True):
             names[cluster] = cluster_name(template, clusters)
@@ -253,7 +253,7 @@ class Sums:
         if any(formats):
             format_names = sorted({*formats}, key=int)
             format_of = np.array([format_names.index(name) for name in formats])
-            along[FORMATS] = Along(format_names, add_up(sums, format_of))
+            along[PROMPT_FORMATS] = Along(format_names, add_up(sums, format_of))
         return replace(self, along=along)
 
 
@@ -347,14 +347,14 @@ def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
         if isinstance(part, pl.DataFrame):
             own_tables = [part] if len(part) else []
         else:
-            own_tables = list(rows_of_sums(part)) if len(part.keys) else []
+            own_tables = list(factor_rows(part)) if len(part.keys) else []
         tables += [table.with_columns(kind=pl.lit(kind, pl.Int64)) for table in own_tables]
     # Categories of several tables cannot be joined.
     as_texts = [table.cast({pl.Categorical: pl.String}) for table in tables]
     return pl.concat(as_texts, how="diagonal_relaxed").cast(empty.schema).select(empty.columns)
 
 
-def rows_of_sums(part: Sums) -> Iterator[pl.DataFrame]:
+def factor_rows(part: Sums) -> Iterator[pl.DataFrame]:
     """Yields the rows of each factor."""
     settings = {
         column: pl.lit(getattr(part, attribute)) for attribute, column in STORED_SETTINGS.items()
@@ -393,7 +393,7 @@ STORED_SETTINGS = {
     "is_input": "is_input",
 }
 """Attributes of `Sums` that their table keeps, and the columns that they are in."""
-NUMBER_COLUMNS = (
+SUMS_KEY_COLUMNS = (
     "measure",
     "options",
     *MEASURE_KEYS,
@@ -413,12 +413,12 @@ def read_sums(
 
     Args:
         table: rows of `SUMS`.
-        finishes: those that a family has beside `FINISHES`, by name.
+        finishes: those that a family has beside `SHARED_FINISHES`, by name.
 
     Returns:
         The sums, and the rows of numbers that are not made of any.
     """
-    all_finishes = {**FINISHES, **finishes}
+    all_finishes = {**SHARED_FINISHES, **finishes}
     parts = []
     for _, kind in table.drop_nulls("factor").group_by("kind", maintain_order=True):
         along = {}
@@ -427,7 +427,7 @@ def read_sums(
             flat = rows["sums"].explode().fill_null(np.nan).to_numpy()
             along[str(factor)] = Along(units, flat.reshape(len(rows), len(units), -1))
         # Each factor has a row for each number, with the same keys.
-        keys = kind.filter(factor=next(iter(along))).select(NUMBER_COLUMNS)
+        keys = kind.filter(factor=next(iter(along))).select(SUMS_KEY_COLUMNS)
         row = kind.row(0, named=True)
         settings = {attribute: row[column] for attribute, column in STORED_SETTINGS.items()}
         settings["test"] = SignificanceTest(row["test"])

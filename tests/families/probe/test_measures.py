@@ -36,7 +36,7 @@ from biasgrid.families.probe.measure import (
     validity,
 )
 from biasgrid.families.probe.show import SENTENCES
-from biasgrid.stats.functions import pearson, slope_of_line, sums_of_lines
+from biasgrid.stats.functions import line_slope, line_sums, pearson
 from biasgrid.tables.completeness import check_rows, flag_problem
 from biasgrid.tables.metric import MetricDefinitions
 
@@ -152,13 +152,13 @@ def test_lines_are_those_of_scipy() -> None:
     for steepness in (-3, -0.2, 0, 0.4, 2.5):
         x = numbers.random(40)
         y = np.clip(steepness * x + numbers.normal(0, 0.2, 40) + numbers.random(), -1, 2)
-        sums = sums_of_lines(x, y, np.ones(40)).sum(axis=0)
-        assert slope_of_line(sums, bounded=False) == pytest.approx(linregress(x, y).slope)
+        sums = line_sums(x, y, np.ones(40)).sum(axis=0)
+        assert line_slope(sums, bounded=False) == pytest.approx(linregress(x, y).slope)
         assert pearson(sums) == pytest.approx(pearsonr(x, y).statistic)
         within = lsq_linear(np.stack([x, np.ones(40)], axis=1), y, bounds=([-1, 0], [1, 1]))
-        assert slope_of_line(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
+        assert line_slope(sums, bounded=True) == pytest.approx(within.x[0], abs=1e-6)
     assert np.isnan(
-        slope_of_line(sums_of_lines(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True)
+        line_slope(line_sums(np.ones(3), np.ones(3), np.ones(3)).sum(axis=0), bounded=True)
     )
 
 

@@ -31,7 +31,11 @@ from biasgrid.families.underspecified.templates import (
     QuestionPrompt,
     QuestionTemplate,
 )
-from biasgrid.stats.noise.by_cluster import ByCluster, size_row, size_without_clusters
+from biasgrid.stats.noise.association_strength import (
+    AssociationsByCluster,
+    size_row,
+    size_without_clusters,
+)
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
 from biasgrid.tables.instances import instances_schema, read_instances
@@ -172,12 +176,16 @@ def test_a_strength_is_over_formats() -> None:
     for _ in range(30):
         truth = 0.3 * random.normal(size=SHAPE[:2])
         sums = world(random, truth).clustered([])
-        part = ByCluster.of(sums, *([str(place) for place in range(count)] for count in SHAPE[:2]))
-        row = size_row(part, size_without_clusters("strength", part, ByCluster.strength), settings)
+        part = AssociationsByCluster.of(
+            sums, *([str(place) for place in range(count)] for count in SHAPE[:2])
+        )
+        row = size_row(
+            part, size_without_clusters("strength", part, AssociationsByCluster.strength), settings
+        )
         assert row["generalises_to"] == "clusters x formats"
         one = replace(part, by_format=None)
         of_clusters = size_row(
-            one, size_without_clusters("strength", one, ByCluster.strength), settings
+            one, size_without_clusters("strength", one, AssociationsByCluster.strength), settings
         )
         for found, interval in ((held, row), (alone, of_clusters)):
             found.append(interval["low"] <= np.sqrt((truth**2).mean()) <= interval["high"])

@@ -12,7 +12,7 @@ from small_estimates import sums_of_cell
 
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
-from biasgrid.stats.noise.recomputed import recompute_measures
+from biasgrid.stats.noise.jackknife import recompute_measures
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, read_cell_sums
 

@@ -9,7 +9,7 @@ from worlds import centred, world
 
 from biasgrid.stats.compare.all_pairs import ComparisonTables, compare_models
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.null import statistic
 from biasgrid.stats.settings import StatisticsSettings
 

@@ -31,7 +31,7 @@ from biasgrid.families.synthetic import (
     known_effect_rows,
 )
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell
-from biasgrid.stats.noise.persons import PERSONS, residuals_along, unknown_along
+from biasgrid.stats.noise.random_factors import PERSONS, person_residuals, unknown_persons
 from biasgrid.stats.sums import TEMPLATES, SignificanceTest, Sums
 from biasgrid.tables.completeness import Check
 from biasgrid.tables.schema import column
@@ -268,10 +268,10 @@ def with_persons(sums: Sums, persons: Persons) -> Sums:
     """Returns differences or the slope of age as claims about other persons, too."""
     weights = [persons.squared_weights(number) for number in sums.keys.iter_rows(named=True)]
     # Only a complete design distinguishes effects of persons from those of questions.
-    along = unknown_along(persons.names, len(weights))
+    along = unknown_persons(persons.names, len(weights))
     if persons.are_in_all_questions:
         means = persons.table["mean"].to_numpy()
-        along = residuals_along(persons.names, means, persons.design, np.array(weights))
+        along = person_residuals(persons.names, means, persons.design, np.array(weights))
     return replace(sums, along={**sums.along, PERSONS: along}, generalises_to_all_factors=True)
 
 

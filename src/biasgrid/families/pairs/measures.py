@@ -2,9 +2,9 @@
 
 Nangia et al. (2020) count how often the sentence that states the stereotype more scores higher; a
 tie counts as a pair in which it does not. Ties alone are no finding, see
-`stats.shares.shares_of_two`. Intervals are over the writers of CrowS-Pairs and the target terms of
-StereoSet, because the pairs of one writer or term resemble each other; without these, over clusters
-of pairs that reword each other.
+`stats.shares.estimate_choice_shares`. Intervals are over the writers of CrowS-Pairs and the target
+terms of StereoSet, because the pairs of one writer or term resemble each other; without these,
+over clusters of pairs that reword each other.
 """
 
 from __future__ import annotations

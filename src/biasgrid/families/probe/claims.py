@@ -13,18 +13,18 @@ import numpy as np
 import polars as pl
 
 from biasgrid.families.probe.definitions import Disparity, GroupComparison, Metric, Probe
-from biasgrid.stats.noise.items import (
+from biasgrid.stats.group_intervals import (
     ANY_RATIO,
     PAIR,
     WILSON,
     Claim,
-    claim_of_gap,
-    claim_of_ratio,
-    part_of_items,
+    gap_claim,
+    items_share,
+    ratio_claim,
     shares_over_names,
     without_sign,
 )
-from biasgrid.stats.noise.names import NAMES
+from biasgrid.stats.noise.random_factors import NAMES
 from biasgrid.stats.sums import PAIR_OF_LISTS, Sums
 
 BY_GROUP, AT_CHANCE, ITEMS_PART = "by_group", "at_chance", "items_part"
@@ -69,7 +69,7 @@ def with_claims(
     item_parts = {key: claim.items_part for key, claim in claims.items() if key[0] in metrics}
     for part in parts:
         if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all():
-            item_parts[key_of(part)] = part_of_items(part, alpha)
+            item_parts[key_of(part)] = items_share(part, alpha)
     return pl.concat([rows, items_part(item_parts, rows)], how="diagonal_relaxed")
 
 
@@ -160,9 +160,9 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
         # Of more than two groups, or of means, no interval of a ratio is known.
         if not metric.has_shares or len(groups.keys) > len(PAIR):
             return None
-        return claim_of_ratio(groups, metric.is_signed, alpha)
+        return ratio_claim(groups, metric.is_signed, alpha)
     # The difference of two named groups is a plain one.
-    return None if metric.is_signed else claim_of_gap(groups, metric.has_shares, alpha)
+    return None if metric.is_signed else gap_claim(groups, metric.has_shares, alpha)
 
 
 def items_part(parts: Mapping[ClaimKey, float], rows: pl.DataFrame) -> pl.DataFrame:

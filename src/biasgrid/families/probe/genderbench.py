@@ -26,7 +26,7 @@ from biasgrid.families.probe.observe import (
     label_findings,
 )
 from biasgrid.inference.surface_forms import option_letter
-from biasgrid.stats.noise.items import ITEMS
+from biasgrid.stats.group_intervals import ITEMS
 from biasgrid.stats.sums import Sums
 
 

@@ -48,9 +48,9 @@ from biasgrid.families.probe.metrics import (
 )
 from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
-from biasgrid.stats.functions import sums_of_lines
-from biasgrid.stats.noise.items import ITEMS
-from biasgrid.stats.noise.names import NAMES
+from biasgrid.stats.functions import line_sums
+from biasgrid.stats.group_intervals import ITEMS
+from biasgrid.stats.noise.random_factors import NAMES
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import (
     DIFFERENCE,
@@ -306,7 +306,7 @@ class ProbeCell:
         n = int((sums[:, 1] > 0).sum()) if by_item else len(counted)
         if isinstance(metric, CovariateLine):
             x = self.covariate(rows, metric.covariate)
-            return ProbeNumber(value, sums_of_lines(x, MEAN(sums), sums[:, 1]), n, self.left_out)
+            return ProbeNumber(value, line_sums(x, MEAN(sums), sums[:, 1]), n, self.left_out)
         of_names = names if metric.IS_OVER_NAMES else None
         cases = counted["instance"].n_unique()
         return ProbeNumber(value, sums, n, self.left_out, of_names, cases=cases)

@@ -35,18 +35,18 @@ from biasgrid.families.probe.definitions import (
 )
 from biasgrid.stats.functions import (
     LINE_COLUMNS,
-    difference_of_halves,
+    combine_numbers,
     difference_of_means,
     distance_from_centre,
+    evaluate_columns,
+    halves_difference,
     high_less_low,
-    join_numbers,
-    number_of_columns,
+    line_slope,
+    part_ratio,
     pearson,
-    ratio_of_means,
     size,
-    slope_of_line,
     smoothed_share,
-    spread_of_means,
+    spread_between_parts,
 )
 from biasgrid.stats.sums import (
     DIFFERENCE,
@@ -253,7 +253,7 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
     match metric:
         case GroupComparison(kind="ratio"):
             # Smallest mean of a group / largest; of two named groups, the first / the second.
-            return Finish(name, partial(ratio_of_means, signed=metric.is_signed))
+            return Finish(name, partial(part_ratio, signed=metric.is_signed))
         case GroupComparison() if metric.is_signed:
             return DIFFERENCE
         case GroupComparison():
@@ -261,7 +261,7 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
             pairs = []
             for one, other in combinations(range(values), 2):
                 pairs.append(Candidate(partial(difference_of_means, one=one, other=other)))
-            return Finish(name, spread_of_means, pairs)
+            return Finish(name, spread_between_parts, pairs)
         case Disparity():
             # |Rate - centre|.
             return finish_of_size(name, partial(distance_from_centre, centre=metric.centre))
@@ -273,7 +273,7 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
         case CovariateLine() | WordShare():
             function = function_of_group(metric)
             if metric.groups:
-                function = partial(difference_of_halves, function=function)
+                function = partial(halves_difference, function=function)
             return Finish(name, function)
         case CountOfLabel():
             return TOTAL
@@ -301,7 +301,7 @@ def function_of_group(metric: CovariateLine | WordShare) -> Function:
     if metric.kind == "slope":
         # Sum of (x - mean of x)(y - mean of y) / sum of (x - mean of x)², of the covariate x of
         # items and their rate y.
-        return partial(slope_of_line, bounded=metric.bounded)
+        return partial(line_slope, bounded=metric.bounded)
     # Pearson's r: covariance / standard deviations.
     return pearson
 
@@ -316,9 +316,9 @@ def combined_formula(
         columns = slice(width, width + part.width)
         width += part.width
         alone = Candidate(part.finish.function, by_size=False)
-        functions.append(partial(number_of_columns, columns=columns, function=alone.function))
+        functions.append(partial(evaluate_columns, columns=columns, function=alone.function))
         for candidate in part.finish.candidates or [alone]:
-            function = partial(number_of_columns, columns=columns, function=candidate.function)
+            function = partial(evaluate_columns, columns=columns, function=candidate.function)
             candidates.append(candidate._replace(function=function))
     interval: IntervalMethod = "largest" if metric.kind == "largest" else "t"
     if any(part.interval == "none" for part in parts.values()):
@@ -326,7 +326,7 @@ def combined_formula(
     join = np.max if metric.kind == "largest" else np.mean
     finish = Finish(
         f"metric {name}",
-        partial(join_numbers, functions=functions, join=join),
+        partial(combine_numbers, functions=functions, join=join),
         candidates if interval == "largest" else (),
     )
     return MetricFormula(metric, finish, width, interval, of_value=finish, parts=list(parts))

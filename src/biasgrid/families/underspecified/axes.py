@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from biasgrid.base.arrays import BoolArray, IntArray
 from biasgrid.families.cell import Observations, find_in_parts, parts_of_observations
 from biasgrid.families.underspecified.observe import UNKNOWN_TEXT, answered_groups
-from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.clusters import index_templates, template_units
 
 SideNumber = TypeVar("SideNumber", np.int64, np.float64)
 PAIR_COLUMNS = ["subject1", "subject2", "group1", "group2"]
@@ -62,7 +62,7 @@ class Axes:
     @property
     def templates(self) -> list[str]:
         """The names of the templates."""
-        return number_templates(self.units)[1]
+        return index_templates(self.units)[1]
 
     @property
     def shape(self) -> tuple[int, int, int]:

@@ -52,7 +52,7 @@ from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import Records, SubjectOutputs
 from biasgrid.groups.terms import records_of
-from biasgrid.stats.clusters import number_templates, template_units
+from biasgrid.stats.clusters import index_templates, template_units
 from biasgrid.stats.null import Statistic, statistic
 from biasgrid.stats.sums import (
     DIFFERENCE,
@@ -448,7 +448,7 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
     """
     names = names_in_columns(parts, sides)
     units = np.unique(np.concatenate([np.unique(template_units(part)) for part in parts]))
-    _, templates = number_templates(units)
+    _, templates = index_templates(units)
     # Sums and counts of swap groups that lack an answer: with a name, and all of them.
     with_name = np.zeros((len(names), len(templates), 2))
     all_groups = np.zeros((1, len(templates), 2))

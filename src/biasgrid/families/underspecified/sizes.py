@@ -14,27 +14,31 @@ from biasgrid.base.arrays import FloatArray
 from biasgrid.families.prompt_formats import NOTHING_FOUND, prompt_sign
 from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.groups.terms import with_permutation_tests
-from biasgrid.stats.clusters import clusters_of_templates, parse_units
+from biasgrid.stats.clusters import cluster_positions, parse_units
 from biasgrid.stats.estimate import join_factors
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant
-from biasgrid.stats.noise.by_cluster import (
+from biasgrid.stats.noise.association_strength import (
     TOO_FEW_KNOWN,
-    ByCluster,
+    AssociationsByCluster,
     interval_row,
     size_row,
     size_without_clusters,
+    strength_row,
 )
-from biasgrid.stats.noise.components import PAIR_COUNTS, SQUARES, PairVariance, variances_of
-from biasgrid.stats.noise.factors import over_first_factor, sources_of_formats
-from biasgrid.stats.noise.group_strength import strength_row
-from biasgrid.stats.noise.names import NAMES
-from biasgrid.stats.noise.redundancy import clusters_of_cell
+from biasgrid.stats.noise.random_factors import NAMES, first_factor_variance, format_sources
+from biasgrid.stats.noise.variance_components import (
+    PAIR_COUNTS,
+    SQUARES,
+    PairVariance,
+    block_variances,
+    cluster_design_rows,
+)
 from biasgrid.stats.null import Statistic, held_out_strength
 from biasgrid.stats.permutation import permutation_test, utilities
 from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.reasons import FEWEST_TESTED
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
-from biasgrid.stats.sums import FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
+from biasgrid.stats.sums import PROMPT_FORMATS, TEMPLATES, TOTAL, Along, Sums, add_up, find_sums
 from biasgrid.tables.measures import MEASURE_KEYS
 
 GROUP_ASSOCIATION = ("subject_group", "attribute")
@@ -56,25 +60,25 @@ UNREAD_CORRELATION = 0.5
 """The limit of the flag `negation_unread`."""
 
 
-def corrected_mu(part: ByCluster) -> float:
+def corrected_mu(part: AssociationsByCluster) -> float:
     """Root of mu² less the square of its expectation under noise alone."""
     return part.corrected("mu")
 
 
-def corrected_eta(part: ByCluster) -> float:
+def corrected_eta(part: AssociationsByCluster) -> float:
     """Root of eta² less the square of its expectation under noise alone."""
     return part.corrected("eta")
 
 
-CORRECTED: Mapping[str, tuple[str, Callable[[ByCluster], float]]] = {
+CORRECTED: Mapping[str, tuple[str, Callable[[AssociationsByCluster], float]]] = {
     "mu_corrected": ("gamma", corrected_mu),
     # Strengths are root mean squares of associations without noise, signed like an adjusted R².
-    "strength": ("gamma", ByCluster.strength),
+    "strength": ("gamma", AssociationsByCluster.strength),
     "eta_corrected": ("eta", corrected_eta),
     "share_mu_corrected": ("share_gamma", corrected_mu),
-    "share_strength": ("share_gamma", ByCluster.strength),
+    "share_strength": ("share_gamma", AssociationsByCluster.strength),
     # Of associations in the question alone.
-    "question_strength": ("question_association", ByCluster.strength),
+    "question_strength": ("question_association", AssociationsByCluster.strength),
 }
 """Sizes that are corrected for noise, and the measures whose associations they are of; models are
 compared by them.
@@ -105,16 +109,16 @@ class CellAssociations:
         """Returns the associations of a measure, along clusters of templates."""
         return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
 
-    def by_cluster(self, measure: str) -> ByCluster:
+    def by_cluster(self, measure: str) -> AssociationsByCluster:
         """Returns the associations of a measure by cluster."""
         return self.arranged(self.clustered(measure))
 
-    def arranged(self, sums: Sums) -> ByCluster:
+    def arranged(self, sums: Sums) -> AssociationsByCluster:
         """Returns sums of associations in the order of subjects and attributes."""
-        return ByCluster.of(sums, self.subjects, self.attributes)
+        return AssociationsByCluster.of(sums, self.subjects, self.attributes)
 
     @cached_property
-    def parts(self) -> dict[str, ByCluster]:
+    def parts(self) -> dict[str, AssociationsByCluster]:
         """The associations that have corrected sizes by cluster, for each measure."""
         measures = {part.keys["measure"][0] for part in self.sums}
         wanted = dict.fromkeys(measure for measure, _ in CORRECTED.values())
@@ -131,7 +135,7 @@ class CellAssociations:
                 return find_sums(self.sums, measure, GROUP_ASSOCIATION)
         return None
 
-    def permuted(self, part: ByCluster) -> dict[str, Any]:
+    def permuted(self, part: AssociationsByCluster) -> dict[str, Any]:
         """Returns `p` and `method` of the test of whether there is any association.
 
         See `permutation.permutation_test`. Both are None with few clusters: two are too few to test
@@ -148,7 +152,7 @@ class CellAssociations:
 
 
 def corrected_sizes(
-    parts: Mapping[str, ByCluster],
+    parts: Mapping[str, AssociationsByCluster],
 ) -> Iterator[tuple[str, tuple[str, float, FloatArray]]]:
     """Yields each size that is corrected for noise, with the measure that it is a size of.
 
@@ -250,7 +254,7 @@ def left_out_of_derived(
         yield name, value, clusters, without
 
 
-def noise_of_size(part: ByCluster, name: Statistic) -> dict[str, Any]:
+def noise_of_size(part: AssociationsByCluster, name: Statistic) -> dict[str, Any]:
     """Returns the expectation of mu or eta under noise alone, and the number of clusters."""
     return {"null_mean": part.null_mean(name), "clusters": part.clusters}
 
@@ -265,7 +269,7 @@ def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -
     return estimates.with_columns(**filled)
 
 
-def row_of(part: ByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
+def row_of(part: AssociationsByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to the row of a size the numbers of associations and clusters that it is made of."""
     return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
 
@@ -284,7 +288,7 @@ def mass(cell: CellAssociations) -> dict[str, Any]:
     # NaN is not above 0 either.
     if not whole > 0:
         return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
-    size = size_without_clusters("mass", part, ByCluster.strength)
+    size = size_without_clusters("mass", part, AssociationsByCluster.strength)
     row = interval_row(*size, cell.settings)
     for name in ("value", "low", "high", "se"):
         if row.get(name) is not None:
@@ -344,7 +348,7 @@ def strengths_of_groups(cell: CellAssociations) -> Iterator[dict[str, Any]]:
         associations = cell.of_groups(measure)
         if associations is not None:
             part = associations.clustered(cell.settings.clusters)
-            formats = [FORMATS] if FORMATS in part.along else []
+            formats = [PROMPT_FORMATS] if PROMPT_FORMATS in part.along else []
             factors = join_factors([TEMPLATES, NAMES, *formats])
             yield {"measure": size, "generalises_to": factors, **strength_row(part, cell.settings)}
 
@@ -378,7 +382,7 @@ def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFr
     """
     gamma = cell.parts["gamma"]
     templates, formats = parse_units(find_sums(cell.sums, "delta", ()).along[TEMPLATES].units)
-    cluster_of = clusters_of_templates(templates, cell.settings.clusters)
+    cluster_of = cluster_positions(templates, cell.settings.clusters)
     names, format_of = np.unique(formats, return_inverse=True)
     cell_of = cluster_of * len(names) + format_of
     in_formats = gamma
@@ -387,11 +391,13 @@ def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFr
         added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
         along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
         in_formats = cell.arranged(replace(of_pairs, along=along))
-    variances = variances_of(PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names))
+    variances = block_variances(
+        PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names)
+    )
     tables = [
         pl.DataFrame(list(variances)),
         pl.DataFrame([{"name": name, "value": value} for name, value in noise_of(cell, estimates)]),
-        clusters_of_cell(gamma, templates, cluster_of),
+        cluster_design_rows(gamma, templates, cluster_of),
     ]
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
 
@@ -403,17 +409,17 @@ def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[
     is none.
     """
     of_pairs = cell.clustered("gamma")
-    plain = over_first_factor(replace(of_pairs, interval="t"))
+    plain = first_factor_variance(replace(of_pairs, interval="t"))
     own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
     if len(own):
         yield "noise_sd", float(np.sqrt(own.mean()))
-        yield "prior_df", over_first_factor(of_pairs).prior.df
+        yield "prior_df", first_factor_variance(of_pairs).prior.df
     measure = counted_association(estimates)
     part = cell.clustered(measure)
-    first = over_first_factor(part)
+    first = first_factor_variance(part)
     if np.isnan(first.source.variance).all():
         return
-    sources = [first.source, *sources_of_formats(part, may_grow=True)[:1]]
+    sources = [first.source, *format_sources(part, may_grow=True)[:1]]
     rows = estimates.filter(pl.col("measure") == measure, "is_claim").drop_nulls(ASSOCIATION)
     q = rows["q"].drop_nulls().drop_nans()
     alpha = float("nan")

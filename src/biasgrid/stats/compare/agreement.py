@@ -13,7 +13,7 @@ from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.differences import Pair
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.key_columns import KEY_NAMED
 

@@ -17,7 +17,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.base.references import load, stage
 from biasgrid.stats.compare.how_asked import Asked, how_asked
 from biasgrid.stats.compare.names import claims_over_more
-from biasgrid.stats.noise.factors import SHARE_OF_TWO
+from biasgrid.stats.noise.random_factors import SHARE_OF_TWO
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import MEAN, Sums, read_cell_sums
 from biasgrid.tables.claims.facts import WITHHELD

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.stats.shares import ShareWithInterval, ratio_of_shares
+from biasgrid.stats.shares import ShareWithInterval, share_ratio_interval
 from biasgrid.tables.claims.numbers import is_size
 from biasgrid.tables.measures import ROW, rows_about_wholes
 from biasgrid.tables.metric import Controls, options_text
@@ -148,7 +148,7 @@ def control_ratio(one: SizeWithInterval, other: SizeWithInterval) -> SizeWithInt
         return SizeWithInterval(None, None, None)
     # Below 0 a size says no more than 0.
     sides = [np.maximum(np.array(size), 0.0)[:, None] for size in (one, other)]
-    lows, highs = ratio_of_shares(*(ShareWithInterval(*side) for side in sides))
+    lows, highs = share_ratio_interval(*(ShareWithInterval(*side) for side in sides))
     low, high = float(lows[0]), float(highs[0])
     ratio = max(one.value, 0.0) / other.value
     return SizeWithInterval(ratio, low, high if isfinite(high) else None)

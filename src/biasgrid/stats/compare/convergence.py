@@ -19,7 +19,7 @@ from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.base.names import fold_name
 from biasgrid.stats.compare.controls import against_zero
 from biasgrid.stats.intervals import VarianceSource, half_width, quantile
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.tables.comparison import CONVERGENCE
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.key_columns import ASSOCIATIONS, GROUP_PAIR, is_about

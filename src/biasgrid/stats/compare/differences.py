@@ -15,10 +15,10 @@ from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.compare.names import OtherFactors, other_factors
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates, holm, selected_ends
-from biasgrid.stats.noise.gain import crossing_of
-from biasgrid.stats.noise.variance import jackknife, moderate_variances
+from biasgrid.stats.noise.jackknife import jackknife
+from biasgrid.stats.noise.moderated_variances import moderate_variances, read_crossing
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.shares import difference_of_shares
+from biasgrid.stats.shares import estimate_share_differences
 from biasgrid.tables.claims.marks import Mark, value_mark
 from biasgrid.tables.comparison import PARTS_KEPT
 
@@ -138,8 +138,8 @@ def differences_of(
 
     The same cluster is left out of both where they were asked the same templates (jackknife of the
     difference). Else the variances of both add up, with the degrees of freedom of Welch and
-    Satterthwaite. Shares are compared by `shares.difference_of_shares`, so that no difference of
-    two is exact or without a test. Numbers may vary with other factors as well, see
+    Satterthwaite. Shares are compared by `shares.estimate_share_differences`, so that no difference
+    of two is exact or without a test. Numbers may vary with other factors as well, see
     `names.other_factors`.
 
     Args:
@@ -226,7 +226,7 @@ def difference_of_pair(
     values = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
     counts = shares_of_pair(numbers, kind, pair)
     if counts is not None:
-        compared = difference_of_shares(counts)
+        compared = estimate_share_differences(counts)
         centre = np.where(np.isnan(values), np.nan, compared.centre)
         # The group that fewer clusters ask decides.
         clusters = (counts[..., 1::2] > 0).sum(axis=1).min(axis=1)
@@ -280,7 +280,7 @@ def over_clusters(
     # A number without any jackknife value has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        counted = crossing_of(keys, without).counted
+        counted = read_crossing(keys, without).counted
         source, _ = moderate_variances(variance, clusters.astype(np.float64), counted)
         return source, clusters
     # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
@@ -294,8 +294,8 @@ def shares_of_pair(
     """Returns the counts behind the shares of a pair, None if a number of the kind is no share.
 
     Returns:
-        Shape (numbers, clusters, 4), as `difference_of_shares` takes it; where models were not
-        asked the same templates the clusters of the one stand before those of the other.
+        Shape (numbers, clusters, 4), as `estimate_share_differences` takes it; where models were
+        not asked the same templates the clusters of the one stand before those of the other.
     """
     sides = []
     for place in (pair.one, pair.other):

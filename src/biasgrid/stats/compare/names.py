@@ -13,10 +13,14 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
-from biasgrid.stats.noise.factors import sources_of_formats
-from biasgrid.stats.noise.names import has_two_sides, sources_of_groups
-from biasgrid.stats.noise.persons import PERSONS, persons_source
-from biasgrid.stats.sums import DIFFERENCE, FORMATS, MEAN, PAIR_OF_LISTS, Along, Sums
+from biasgrid.stats.noise.random_factors import (
+    PERSONS,
+    format_sources,
+    group_sources,
+    has_two_sides,
+    persons_source,
+)
+from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, PROMPT_FORMATS, Along, Sums
 from biasgrid.tables.measures import ROW
 
 
@@ -31,7 +35,7 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
     claims = []
     for part in parts:
         is_mean = part.finish.name in (MEAN.name, DIFFERENCE.name)
-        has_more = is_of_groups(part) or not {PERSONS, FORMATS}.isdisjoint(part.along)
+        has_more = is_of_groups(part) or not {PERSONS, PROMPT_FORMATS}.isdisjoint(part.along)
         if is_mean and len(part.keys) and has_more:
             claims.append(part)
     return claims
@@ -152,10 +156,10 @@ def factors_of(apart: Sums) -> OtherFactors:
     persons = persons_source(apart)
     sources_by_name = {
         "terms" if PAIR_OF_LISTS in apart.along else "names": (
-            sources_of_groups(apart) if is_of_groups(apart) else []
+            group_sources(apart) if is_of_groups(apart) else []
         ),
         PERSONS: [] if persons is None else [persons],
-        FORMATS: sources_of_formats(apart, may_grow=False),
+        PROMPT_FORMATS: format_sources(apart, may_grow=False),
     }
     names = [name for name, sources in sources_by_name.items() if sources]
     sources = [source for sources in sources_by_name.values() for source in sources]

@@ -41,7 +41,7 @@ class TextScores(WholeTextBackEnd):
         """Prepares the model.
 
         Raises:
-            ModelError: see `places_of`; or the checkpoint contradicts the activation.
+            ModelError: see `dense_ranks`; or the checkpoint contradicts the activation.
         """
         self.model = model
         self.tokenizer = tokenizer

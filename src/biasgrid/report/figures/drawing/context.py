@@ -11,7 +11,7 @@ from plotnine import ggplot, labs
 
 from biasgrid.base.references import load
 from biasgrid.report.figures.drawing.theme import empty_figure
-from biasgrid.stats.recovery import StrengthsOfCells
+from biasgrid.stats.recovery import CellStrengths
 from biasgrid.tables.claims.marks import MarkSection
 from biasgrid.tables.comparison import CONVERGENCE, RANKS
 from biasgrid.tables.evidence import EVIDENCE_PARTS
@@ -58,7 +58,7 @@ class FigureContext:
     models: Mapping[str, ModelFacts]
     threshold: float | None = None
     templates: Sequence[str] = ()
-    strengths: StrengthsOfCells = field(default_factory=dict)
+    strengths: CellStrengths = field(default_factory=dict)
     synthetic: pl.DataFrame = field(default_factory=lambda: empty_table(SYNTHETIC))
     marks: MarksOfDatasets = field(default_factory=dict)
     sections: Mapping[str, MarkSection] = field(default_factory=dict)

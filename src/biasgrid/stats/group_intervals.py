@@ -1,6 +1,4 @@
-"""Intervals over items, and over the names that stand for groups: of shares, and of the differences
-of groups.
-"""
+"""Intervals of shares, and of differences and ratios of groups, over items and names of groups."""
 
 from __future__ import annotations
 
@@ -15,10 +13,18 @@ from scipy.special import ndtr
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
-from biasgrid.stats.noise.factors import over_first_factor, over_names
-from biasgrid.stats.noise.names import NAMES, lists_source
-from biasgrid.stats.noise.variance import jackknife
-from biasgrid.stats.shares import ShareWithInterval, difference_of_shares, ratio_of_shares
+from biasgrid.stats.noise.jackknife import jackknife
+from biasgrid.stats.noise.random_factors import (
+    NAMES,
+    first_factor_variance,
+    lists_source,
+    other_factor_variance,
+)
+from biasgrid.stats.shares import (
+    ShareWithInterval,
+    estimate_share_differences,
+    share_ratio_interval,
+)
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Sums, leave_one_out
 
 ITEMS = "items"
@@ -78,7 +84,7 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     low, high, _ = wilson_interval(values, cases, variance, units, alpha)
     if NAMES not in part.along:
         return SharesOverNames(ShareWithInterval(values, low, high), np.full(len(values), np.nan))
-    half_over_names = half_width([over_names(of_means, NAMES)], alpha)
+    half_over_names = half_width([other_factor_variance(of_means, NAMES)], alpha)
     moved_low = np.clip(values - np.hypot(values - low, half_over_names), 0, 1)
     moved_high = np.clip(values + np.hypot(high - values, half_over_names), 0, 1)
     item_square = ((high - low) / 2) ** 2
@@ -94,7 +100,7 @@ def without_sign(low: float, high: float) -> tuple[float, float]:
     return nearest, max(abs(low), abs(high))
 
 
-class Apart(NamedTuple):
+class GroupDifference(NamedTuple):
     """The difference of two groups.
 
     Attributes:
@@ -126,7 +132,9 @@ class Apart(NamedTuple):
         return float(np.maximum(p_values(self.centre, self.sources), self.least_p)[0])
 
 
-def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
+def estimate_group_difference(
+    groups: Sums, one: int, other: int, of_shares: bool
+) -> GroupDifference:
     """Returns the difference of two of some groups.
 
     Args:
@@ -135,30 +143,30 @@ def groups_apart(groups: Sums, one: int, other: int, of_shares: bool) -> Apart:
         other: the place of the group that is subtracted.
         of_shares: whether the numbers are shares.
     """
-    items = columns_of_pair(groups.along[ITEMS].sums, one, other)
+    items = pair_columns(groups.along[ITEMS].sums, one, other)
     of_names = []
     if NAMES in groups.along:
-        names = columns_of_pair(groups.along[NAMES].sums, one, other)
+        names = pair_columns(groups.along[NAMES].sums, one, other)
         of_names.append(lists_source(names))
     if of_shares:
-        apart = difference_of_shares(items)
-        return Apart(apart.centre, [apart.source, *of_names], float(apart.sign_flip_p[0]))
+        apart = estimate_share_differences(items)
+        return GroupDifference(apart.centre, [apart.source, *of_names], float(apart.sign_flip_p[0]))
     totals = items.sum(axis=1)
     variance, units = jackknife(leave_one_out(items, totals, DIFFERENCE.function))
     of_items = VarianceSource(variance, (units - 1).astype(np.float64))
-    return Apart(DIFFERENCE(totals), [of_items, *of_names], 0.0)
+    return GroupDifference(DIFFERENCE(totals), [of_items, *of_names], 0.0)
 
 
-def columns_of_pair(sums: FloatArray, one: int, other: int) -> FloatArray:
+def pair_columns(sums: FloatArray, one: int, other: int) -> FloatArray:
     """Joins the sums of two groups into the columns of their difference, shape (1, units, 4)."""
     return np.concatenate([sums[one], sums[other]], axis=-1)[None]
 
 
-def claim_of_ratio(groups: Sums, is_directed: bool, alpha: float) -> Claim:
+def ratio_claim(groups: Sums, is_directed: bool, alpha: float) -> Claim:
     """Returns the claim of the ratio of two shares, if not directed the smaller by the larger."""
     shares, items = shares_over_names(groups, alpha)
     one, other = (shares.only(place) for place in PAIR)
-    lows, highs = ratio_of_shares(one, other)
+    lows, highs = share_ratio_interval(one, other)
     low, high = float(lows[0]), float(highs[0])
     method = "MOVER-R"
     if np.isnan(low):
@@ -185,7 +193,7 @@ def smaller_by_larger_ends(low: float, high: float) -> tuple[float, float]:
     return 1 / high, 1 / low if low > 0 else np.inf
 
 
-def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
+def gap_claim(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     """Returns the claim of the largest difference of groups.
 
     Its ends are the largest ones of the sizes of all differences, which hold together (Bonferroni).
@@ -194,7 +202,8 @@ def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     """
     count = len(groups.keys)
     pairs = [
-        groups_apart(groups, one, other, of_shares) for one, other in combinations(range(count), 2)
+        estimate_group_difference(groups, one, other, of_shares)
+        for one, other in combinations(range(count), 2)
     ]
     sizes = [without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs]
     low, high = (float(end) for end in np.array(sizes).max(axis=0))
@@ -206,13 +215,13 @@ def claim_of_gap(groups: Sums, of_shares: bool, alpha: float) -> Claim:
         low,
         min(high, 1.0) if of_shares else high,
         "differences of groups",
-        mean_items_part(pairs, alpha) if NAMES in groups.along else np.nan,
+        mean_items_share(pairs, alpha) if NAMES in groups.along else np.nan,
         p,
         null_mean=expected_range(count) * float(np.sqrt(group_variance)),
     )
 
 
-def mean_items_part(pairs: Sequence[Apart], alpha: float) -> float:
+def mean_items_share(pairs: Sequence[GroupDifference], alpha: float) -> float:
     """Returns the mean of the shares of squared widths of differences that are due to items.
 
     Args:
@@ -238,8 +247,8 @@ def expected_range(count: int) -> float:
     return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))
 
 
-def part_of_items(part: Sums, alpha: float) -> float:
+def items_share(part: Sums, alpha: float) -> float:
     """Returns which share of the squared width of a difference's interval is due to items."""
-    items = squared_half_width(over_first_factor(part).source, alpha)
+    items = squared_half_width(first_factor_variance(part).source, alpha)
     names = squared_half_width(lists_source(part.along[PAIR_OF_LISTS].sums), alpha)
     return items / (items + names) if items + names > 0 else np.nan

@@ -1,6 +1,4 @@
-"""Variance components of comparisons: how much of C is due to subjects, associations, and both with
-clusters.
-"""
+"""Variance components of comparisons, and clusters that are redundant or noisier than others."""
 
 from __future__ import annotations
 
@@ -10,9 +8,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
-from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.stats.noise.by_cluster import ByCluster
+from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
+from biasgrid.stats.noise.association_strength import AssociationsByCluster
+from biasgrid.stats.noise.jackknife import RELATIVE_ROUNDING
+from biasgrid.stats.noise.moderated_variances import attribute_blocks, cluster_factors
+from biasgrid.stats.null import statistic
 from biasgrid.stats.permutation import utilities
 from biasgrid.stats.sums import Sums, find_sums
 
@@ -68,7 +70,7 @@ class Indices(NamedTuple):
     clusters_needed: float
 
 
-def components_of(utilities: FloatArray) -> Components | None:
+def variance_components(utilities: FloatArray) -> Components | None:
     """Divides the variance of utilities.
 
     Args:
@@ -146,7 +148,7 @@ def mean_squares(
     return squares, repeats
 
 
-def indices_of(components: Components, attributes: int, clusters: int) -> Indices:
+def reliability_indices(components: Components, attributes: int, clusters: int) -> Indices:
     """Returns template share, reliabilities, and how many clusters a reliability of 0.8 needs.
 
     Args:
@@ -191,7 +193,11 @@ class PairVariance:
         self.counts = counts.sums @ membership
 
     def of(
-        self, scale: FloatArray, gamma: ByCluster, attributes: IntArray, clusters: BoolArray
+        self,
+        scale: FloatArray,
+        gamma: AssociationsByCluster,
+        attributes: IntArray,
+        clusters: BoolArray,
     ) -> tuple[float, float]:
         """Returns the variance of pairs and the variance of orders in a block.
 
@@ -216,8 +222,8 @@ class PairVariance:
         return float((squares - (scale * own).sum() + spread / 4) / n), float(orders / n)
 
 
-def variances_of(
-    pair: PairVariance, gamma: ByCluster, firsts: int | None, formats: int = 1
+def block_variances(
+    pair: PairVariance, gamma: AssociationsByCluster, firsts: int | None, formats: int = 1
 ) -> Iterator[dict[str, Any]]:
     """Yields the sources of variance, and indices, of each block of attributes.
 
@@ -241,7 +247,7 @@ def variances_of(
             continue
         scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
         crossed = scale.reshape(*scale.shape[:2], -1, formats)
-        components = components_of(crossed.mean(axis=3))
+        components = variance_components(crossed.mean(axis=3))
         if components is None:
             continue
         variances = dict(zip(VARIANCE_NAMES, components, strict=True))
@@ -253,7 +259,7 @@ def variances_of(
         for name, variance in variances.items():
             share = max(variance, 0.0) / total if total else None
             yield {"block": block, "name": name, "value": variance, "share": share}
-        for name, value in indices_of_block(components, crossed).items():
+        for name, value in block_indices(components, crossed).items():
             yield {"block": block, "name": name, "value": value, "share": None}
 
 
@@ -268,7 +274,7 @@ def is_crossed(pattern: BoolArray, formats: int) -> bool:
     return bool((in_formats.all(axis=1) == in_formats.any(axis=1)).all())
 
 
-def indices_of_block(components: Components, crossed: FloatArray) -> dict[str, float]:
+def block_indices(components: Components, crossed: FloatArray) -> dict[str, float]:
     """Returns the indices of a block by name, of several prompt formats also those over formats.
 
     Args:
@@ -276,11 +282,144 @@ def indices_of_block(components: Components, crossed: FloatArray) -> dict[str, f
         crossed: utilities, shape (subjects, attributes, clusters, formats).
     """
     _, attributes, clusters, formats = crossed.shape
-    of_clusters = indices_of(components, attributes, clusters)
+    of_clusters = reliability_indices(components, attributes, clusters)
     indices = dict(zip(INDEX_NAMES, of_clusters, strict=True))
-    over_formats = components_of(crossed.mean(axis=2)) if formats > 1 else None
+    over_formats = variance_components(crossed.mean(axis=2)) if formats > 1 else None
     if over_formats is not None:
-        of_formats = indices_of(over_formats, attributes, formats)
+        of_formats = reliability_indices(over_formats, attributes, formats)
         shares = of_formats.template_share, of_formats.reliability
         indices |= zip(FORMAT_INDEX_NAMES, shares, strict=True)
     return indices
+
+
+FEWEST_CLUSTERS = 3
+"""The noise of two clusters is the same but for its sign, whatever they say."""
+FEWEST_ATTRIBUTES = 2
+
+
+def cluster_noise(sums: FloatArray, counts: FloatArray) -> FloatArray:
+    """Returns each cluster's own noise, shape (subjects, attributes, clusters), NaN if unknown.
+
+    That is what is left of its associations without what all clusters have in common, multiplied by
+    its factor (see `noise.moderated_variances`), and without what it does to a subject as such:
+    two clusters that multiply alike, or that like the same subjects, do not therefore say the same.
+
+    Args:
+        sums: of C.
+        counts: how many comparisons there are.
+    """
+    subjects, attributes, clusters = sums.shape
+    # Associations in one row each, subject by subject.
+    values = divide(sums, counts).reshape(-1, clusters)
+    means = divide(sums.sum(axis=2), counts.sum(axis=2)).ravel()
+    attribute_of = np.tile(np.arange(attributes), subjects)
+    blocks = attribute_blocks(counts.reshape(-1, clusters) > 0, attribute_of)
+    noise = np.full(values.shape, np.nan)
+    noise_of_pairs = noise.reshape(sums.shape)
+    for block in range(blocks.max(initial=-1) + 1):
+        inside = np.flatnonzero(blocks == block)
+        own_attributes = inside[: len(inside) // subjects]
+        is_asked = (counts[:, own_attributes] > 0).any(axis=(0, 1))
+        if len(own_attributes) < FEWEST_ATTRIBUTES or is_asked.sum() < FEWEST_CLUSTERS:
+            continue
+        factors = cluster_factors(
+            values[inside], means[inside], np.ones(len(inside), dtype=np.bool_)
+        )
+        # Without any association there is nothing to multiply.
+        in_common = means[inside, None] * np.nan_to_num(factors)
+        noise[inside] = values[inside] - in_common
+        of_block = noise_of_pairs[:, own_attributes]
+        known = ~np.isnan(of_block)
+        of_subjects = divide(np.where(known, of_block, 0).sum(axis=1), known.sum(axis=1))
+        noise_of_pairs[:, own_attributes] = of_block - of_subjects[:, None]
+    largest = np.nanmax(np.abs(values), initial=0)
+    is_rounding = np.abs(noise_of_pairs) <= np.sqrt(RELATIVE_ROUNDING) * largest
+    return np.where(is_rounding, 0, noise_of_pairs)
+
+
+def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
+    """Correlates the noise of clusters, shape (clusters, clusters), NaN of a cluster with itself.
+
+    The noise of clusters sums to nearly 0, so that of two independent ones of F correlates by -1 /
+    (F - 1), which is added. Clusters without any noise are the same.
+
+    Args:
+        noise: from `cluster_noise`.
+        asked: the same shape, what each cluster asks.
+    """
+    clusters = noise.shape[2]
+    correlations = np.full((clusters, clusters), np.nan)
+    clusters_of_attributes = asked.any(axis=0).sum(axis=1)
+    for one, other in combinations(range(clusters), 2):
+        known = ~np.isnan(noise[..., one]) & ~np.isnan(noise[..., other])
+        if not known.any():
+            continue
+        are_equal = not noise[..., [one, other]][known].any()
+        correlation = 1.0 if are_equal else known_correlation(noise[..., one], noise[..., other])
+        asking = np.broadcast_to(clusters_of_attributes, known.shape)[known].mean()
+        correlations[one, other] = correlations[other, one] = correlation + 1 / (asking - 1)
+    return correlations
+
+
+def noise_ratio(noise: FloatArray) -> FloatArray:
+    """Returns how many times as noisy each cluster is as the one in the middle, shape (clusters,).
+
+    Args:
+        noise: from `cluster_noise`.
+    """
+    known = ~np.isnan(noise)
+    squares = (np.where(known, noise, 0) ** 2).sum(axis=(0, 1))
+    spread = np.sqrt(divide(squares, known.sum(axis=(0, 1))))
+    known_spread = spread[~np.isnan(spread)]
+    return divide(spread, float(np.median(known_spread)) if len(known_spread) else np.nan)
+
+
+def known_correlation(one: FloatArray, other: FloatArray) -> float:
+    """Returns the correlation of numbers that are known in both; NaN where one does not vary."""
+    known = ~np.isnan(one) & ~np.isnan(other)
+    if not known.any():
+        return float("nan")
+    deviations = one[known] - one[known].mean()
+    other_deviations = other[known] - other[known].mean()
+    norm = np.sqrt((deviations**2).sum() * (other_deviations**2).sum())
+    return float((deviations * other_deviations).sum() / norm) if norm > 0 else float("nan")
+
+
+def cluster_design_rows(
+    gamma: AssociationsByCluster, templates: IntArray, cluster_of: IntArray
+) -> pl.DataFrame:
+    """Returns rows of `DESIGN` about clusters: mu without each, and clusters with like noise.
+
+    Args:
+        gamma: the associations by cluster.
+        templates: shape (units,), their numbers, again in each prompt format.
+        cluster_of: shape (units,), the cluster of each.
+    """
+    noise = cluster_noise(gamma.sums, gamma.counts)
+    correlations = likeness(noise, gamma.counts > 0)
+    ratios = noise_ratio(noise)
+    rows: list[dict[str, Any]] = []
+    for cluster in range(gamma.clusters):
+        numbers: dict[str, float | None] = dict.fromkeys(("mu_without", "correlation", "likeness"))
+        if gamma.clusters > 1:
+            without = gamma.without(cluster)
+            numbers["mu_without"] = float(statistic(without.means, "mu"))
+            own = gamma.values[..., cluster]
+            numbers["correlation"] = known_correlation(own, without.means)
+        most_like = None
+        if not np.isnan(correlations[cluster]).all():
+            most_like = int(np.nanargmax(correlations[cluster]))
+            numbers["likeness"] = float(correlations[cluster, most_like])
+        numbers["noise_ratio"] = float(ratios[cluster])
+        own_templates = np.unique(templates[cluster_of == cluster])
+        shared = {"cluster": cluster, "templates": ", ".join(map(str, own_templates))}
+        for name, value in numbers.items():
+            rows.append({**shared, "name": name, "value": value, "like": most_like})
+    types = {
+        "cluster": pl.UInt16,
+        "templates": pl.String,
+        "name": pl.String,
+        "value": pl.Float64,
+        "like": pl.UInt16,
+    }
+    return pl.DataFrame(rows, schema=types)

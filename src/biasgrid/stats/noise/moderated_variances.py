@@ -1,8 +1,7 @@
-"""Clusters that multiply all numbers alike: a template in which all associations are half as large,
-or twice.
+"""Moderated variances: those of few clusters borrow from similar numbers (Smyth, 2004; limma).
 
-Such a gain is one unknown that all numbers of a cell share. It makes the largest ones vary most,
-which variances that borrow from each other do not see.
+Variances may grow with the size of numbers (a trend), and clusters may multiply all numbers
+alike (a gain).
 """
 
 from __future__ import annotations
@@ -11,13 +10,213 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.special import fdtri
+from scipy.special import fdtrc, fdtri, polygamma, psi
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource
-from biasgrid.stats.noise.variance import FEWEST_VARIANCES, jackknife
+from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.sums import Finish, leave_one_out
 from biasgrid.tables.key_columns import KEY_NAMED, KEYS, Aspect
+
+FEWEST_VARIANCES = 10
+"""With fewer variances no prior is known well enough."""
+
+
+class Prior(NamedTuple):
+    """What the variances of like numbers have in common.
+
+    Attributes:
+        df: how many degrees of freedom it is worth; 0 where there is none, infinite where all
+            variances are one.
+        variance: the variance of a cluster's value; where it grows with numbers, shape (numbers,).
+    """
+
+    df: float
+    variance: float | FloatArray
+
+
+NO_PRIOR = Prior(0.0, float("nan"))
+
+
+class Trend(NamedTuple):
+    """How variances grow with the size of numbers.
+
+    Attributes:
+        logs: shape (numbers,), what is expected of `unbiased_logs`.
+        parameters: how many were fitted.
+    """
+
+    logs: FloatArray
+    parameters: int
+
+
+def unbiased_logs(variances: FloatArray, df: FloatArray) -> FloatArray:
+    """Returns the logarithms of variances, less what few degrees of freedom take off their mean."""
+    return np.asarray(np.log(variances) - psi(df / 2) + np.log(df / 2))
+
+
+def variance_prior(
+    variances: FloatArray,
+    df: FloatArray,
+    counted: BoolArray | None = None,
+    trend: Trend | None = None,
+) -> Prior:
+    """Estimates the prior of variances.
+
+    Args:
+        variances: shape (numbers,), s², of a cluster's value; a variance of 0 is not used.
+        df: shape (numbers,), degrees of freedom: the number of clusters less 1.
+        counted: shape (numbers,), False for numbers that mirror others: the same variance is no
+            second evidence. None if all count.
+        trend: how variances grow with numbers, see `noise.moderated_variances`; None if the same
+        is expected of all.
+    """
+    usable = (variances > 0) & (df >= 1)
+    if counted is not None:
+        usable &= counted
+    if np.count_nonzero(usable) < FEWEST_VARIANCES:
+        return NO_PRIOR
+    logs = unbiased_logs(variances[usable], df[usable])
+    centre: float | FloatArray
+    if trend is None:
+        centre = float(logs.mean())
+        squares, parameters = (logs - centre) ** 2, 1
+    else:
+        centre = trend.logs
+        squares, parameters = (logs - trend.logs[usable]) ** 2, trend.parameters
+    # Logarithms of variances spread by chance, too, the more the fewer their degrees of freedom.
+    by_chance = polygamma(1, df[usable] / 2).mean()
+    spread = squares.sum() / (len(logs) - parameters) - by_chance
+    if spread <= 0:
+        return Prior(float("inf"), np.exp(centre))
+    strength = 2 * inverse_trigamma(float(spread))
+    return Prior(strength, np.exp(centre + psi(strength / 2) - np.log(strength / 2)))
+
+
+def inverse_trigamma(value: float) -> float:
+    """Returns x with trigamma(x) = value, for a positive value, by Newton's method."""
+    if value > 1e7:
+        return float(value**-0.5)
+    x = 0.5 + 1 / value
+    for _ in range(100):
+        trigamma = float(polygamma(1, x))
+        step = trigamma * (1 - trigamma / value) / float(polygamma(2, x))
+        x += step
+        if abs(step) <= 1e-15 * x:
+            break
+    return x
+
+
+def moderate_variances(
+    variance: FloatArray,
+    clusters: FloatArray,
+    counted: BoolArray | None = None,
+    trend: Trend | None = None,
+) -> tuple[VarianceSource, Prior]:
+    """Returns the moderated variances of numbers over clusters.
+
+    Args:
+        variance: shape (numbers,), jackknife variances.
+        clusters: shape (numbers,), the number of clusters of each.
+        counted: see `variance_prior`.
+        trend: see `variance_prior`.
+
+    Returns:
+        The source, with variances NaN where nothing is known: one cluster alone, or no variance and
+        no prior. And the prior.
+    """
+    df = np.maximum(clusters - 1.0, 0)
+    own = clusters * variance
+    prior = variance_prior(own, df, counted, trend)
+    if prior.df == 0:
+        strengthened = np.where(own > 0, own, np.nan)
+    elif np.isinf(prior.df):
+        strengthened = np.broadcast_to(prior.variance, own.shape)
+    else:
+        strengthened = (prior.df * prior.variance + df * own) / (prior.df + df)
+    known = (clusters > 1) & ~np.isnan(own)
+    of_mean = np.where(known, strengthened / np.maximum(clusters, 1), np.nan)
+    return VarianceSource(of_mean, np.where(df > 0, prior.df + df, 0)), prior
+
+
+FEWEST_FOR_TREND = 30
+"""With fewer variances above 0 no trend is looked for."""
+KNOTS = (0.5, 0.9)
+"""Where the slope of a trend may change, as shares of the numbers in the order of their sizes."""
+PARAMETERS = 2 + len(KNOTS)
+LEAST_SIGNAL = 0.6
+"""Sizes that are mostly noise tell nothing of the noise; from this share of signal on they do."""
+TREND_LEVEL = 0.05
+
+
+def fit_trend(
+    own: FloatArray, df: FloatArray, values: FloatArray, residual: FloatArray, counted: BoolArray
+) -> Trend | None:
+    """Returns how the logarithms of variances grow with the size of numbers.
+
+    They are a line in the rank of the size, with other slopes from the middle and from the upper
+    tenth on; used where it explains more than their mean does, and where sizes are mostly signal;
+    made to fall nowhere.
+
+    Args:
+        own: shape (numbers,), the variance of a cluster's value, NaN where it is not known.
+        df: shape (numbers,), its degrees of freedom.
+        values: shape (numbers,), the numbers.
+        residual: shape (numbers,), `own` without what clusters multiply all numbers by.
+        counted: shape (numbers,), all but those that mirror others.
+
+    Returns:
+        None where the mean of all logarithms is used instead.
+    """
+    usable = (own > 0) & (df >= 1) & counted
+    if np.count_nonzero(usable) < FEWEST_FOR_TREND:
+        return None
+    known = ~np.isnan(residual) & (df >= 1) & counted
+    noise = float((residual[known] / (df[known] + 1)).mean())
+    if not 1 - noise / float((values[known] ** 2).mean()) >= LEAST_SIGNAL:
+        return None
+    place = share_below(np.abs(values))
+    beyond_knots = [np.maximum(place - knot, 0) for knot in KNOTS]
+    design = np.stack([np.ones_like(place), place, *beyond_knots], axis=1)
+    logs = unbiased_logs(own[usable], df[usable])
+    coefficients, *_ = np.linalg.lstsq(design[usable], logs, rcond=None)
+    line = np.asarray(design @ coefficients)
+    if not explains_more(line[usable], logs):
+        return None
+    order = np.argsort(place, kind="stable")
+    rising = np.empty_like(line)
+    rising[order] = np.maximum.accumulate(line[order])
+    # Raising parts of the line has moved its mean.
+    return Trend(rising + float((logs - rising[usable]).mean()), PARAMETERS)
+
+
+def explains_more(line: FloatArray, logs: FloatArray) -> bool:
+    """Whether a line explains logarithms of variances better than their mean, by an F test.
+
+    Args:
+        line: shape (variances,), the line at each of them.
+        logs: shape (variances,), the logarithms.
+    """
+    rest = float(((logs - line) ** 2).sum())
+    explained = float(((logs - logs.mean()) ** 2).sum()) - rest
+    if not rest > 0:
+        return False
+    df, rest_df = PARAMETERS - 1, len(logs) - PARAMETERS
+    f = explained / df / (rest / rest_df)
+    return bool(fdtrc(df, rest_df, f) < TREND_LEVEL)
+
+
+def share_below(sizes: FloatArray) -> FloatArray:
+    """Ranks sizes, less a half, as a share of all; equal sizes have the mean of their ranks.
+
+    Args:
+        sizes: shape (numbers,).
+    """
+    _, place, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    last_rank = np.cumsum(counts)
+    mean_rank = last_rank - (counts - 1) / 2
+    return np.asarray((mean_rank[place.reshape(-1)] - 0.5) / len(sizes))
+
 
 ONE_IN_TWENTY = 0.95
 """A gain counts where clusters multiply by more than noise alone does in 19 of 20 cells."""
@@ -63,7 +262,7 @@ class Gain(NamedTuple):
     source: VarianceSource
 
 
-def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
+def read_crossing(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
     """Reads from the keys of numbers which of them share subjects or attributes.
 
     Numbers of a subject and an attribute are crossed; numbers of groups, of two subjects or without
@@ -77,8 +276,8 @@ def crossing_of(keys: pl.DataFrame, by_cluster: FloatArray) -> Crossing:
             none.
     """
     rows, columns = used_keys(keys, "who"), used_keys(keys, "what")
-    column = places_of(keys, columns)
-    row = places_of(keys, rows)
+    column = dense_ranks(keys, columns)
+    row = dense_ranks(keys, rows)
     row_count = int(row.max(initial=-1)) + 1
     counted = np.ones(len(keys), dtype=np.bool_)
     if row_count == 2 and is_mirrored(row, column, by_cluster):
@@ -98,7 +297,7 @@ def used_keys(keys: pl.DataFrame, aspect: Aspect) -> list[str]:
     return names
 
 
-def places_of(keys: pl.DataFrame, names: list[str]) -> IntArray:
+def dense_ranks(keys: pl.DataFrame, names: list[str]) -> IntArray:
     """Ranks the keys of rows among the distinct ones, from 0 on, shape (rows,); 0 without names."""
     if not names:
         return np.zeros(len(keys), dtype=np.int64)
@@ -112,7 +311,7 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
     Args:
         row: shape (numbers,), 0 or 1.
         column: shape (numbers,), see `Crossing`.
-        by_cluster: shape (numbers, clusters), see `crossing_of`.
+        by_cluster: shape (numbers, clusters), see `read_crossing`.
     """
     one, other = np.flatnonzero(row == 0), np.flatnonzero(row == 1)
     columns = np.sort(column[one])
@@ -127,7 +326,7 @@ def is_mirrored(row: IntArray, column: IntArray, by_cluster: FloatArray) -> bool
     return bool(np.allclose(first, -second, rtol=0, atol=MIRRORED * largest, equal_nan=True))
 
 
-def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
+def estimate_gain(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
     """Finds the factors by which clusters multiply numbers, in each block of attributes.
 
     A block has the attributes that are asked in the same clusters.
@@ -145,7 +344,7 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
     values = finish(sums.sum(axis=1))
     by_cluster = np.where(present, finish(sums), np.nan)
     size = len(sums)
-    blocks = blocks_of(present, crossing.column)
+    blocks = attribute_blocks(present, crossing.column)
     block_numbers = range(blocks.max(initial=-1) + 1)
     factors = np.full(by_cluster.shape, np.nan)
     df = np.zeros(size)
@@ -153,7 +352,7 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
         inside = np.flatnonzero(blocks == block)
         clusters = present[inside].any(axis=0)
         own = by_cluster[inside][:, clusters]
-        own_factors = factors_of(own, values[inside], crossing.counted[inside])
+        own_factors = cluster_factors(own, values[inside], crossing.counted[inside])
         factors[np.ix_(inside, clusters)] = own_factors
         df[inside] = clusters.sum() - 1
     residuals = by_cluster - values[:, None] * factors
@@ -167,9 +366,7 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
         if len(telling) < FEWEST_VARIANCES:
             continue
         rows = None if crossing.row is None else crossing.row[telling]
-        noise, noise_df = noise_of_factors(
-            residuals[telling], values[telling], residual[telling], rows
-        )
+        noise, noise_df = factor_noise(residuals[telling], values[telling], residual[telling], rows)
         block_factors = factors[telling[0]]
         spread = block_factors[~np.isnan(block_factors)].var(ddof=1)
         if not noise > 0:
@@ -183,7 +380,7 @@ def gain_of(sums: FloatArray, finish: Finish, crossing: Crossing) -> Gain:
     return Gain(factors, ratio, residual, has_gain, VarianceSource(variance, df))
 
 
-def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
+def attribute_blocks(present: BoolArray, column: IntArray) -> IntArray:
     """Returns the block of each number: attributes that are asked in the same clusters are one.
 
     Args:
@@ -202,7 +399,7 @@ def blocks_of(present: BoolArray, column: IntArray) -> IntArray:
     return np.asarray(block_of_column[column])
 
 
-def factors_of(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
+def cluster_factors(by_cluster: FloatArray, values: FloatArray, counted: BoolArray) -> FloatArray:
     """Returns the factor of each cluster, shape (clusters,): least squares through 0.
 
     Args:
@@ -234,7 +431,7 @@ def residual_variance(
     return np.where(np.isnan(factors).all(axis=1), np.nan, units * variance)
 
 
-def noise_of_factors(
+def factor_noise(
     residuals: FloatArray, values: FloatArray, residual: FloatArray, rows: IntArray | None
 ) -> tuple[float, int]:
     """Returns the variance that noise gives to the factors of a block, and its degrees of freedom.

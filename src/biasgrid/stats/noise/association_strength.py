@@ -1,6 +1,4 @@
-"""Associations by cluster, what is left of them without one of these, and how large they are as a
-whole.
-"""
+"""How strong associations are as a whole, without noise of clusters, names and prompt formats."""
 
 from __future__ import annotations
 
@@ -12,26 +10,34 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray, divide
 from biasgrid.stats.intervals import VarianceSource, half_width
-from biasgrid.stats.noise.variance import jackknife
+from biasgrid.stats.noise.jackknife import jackknife
+from biasgrid.stats.noise.random_factors import (
+    NAMES,
+    PARTNERS,
+    Deviations,
+    name_groups,
+    other_factor_variance,
+    unpooled_group_source,
+)
 from biasgrid.stats.null import (
     Statistic,
+    association_strength,
     corrected_statistic,
-    null_mean_of,
+    expected_null_mean,
     signed_root,
-    strength_of,
 )
 from biasgrid.stats.settings import StatisticsSettings
-from biasgrid.stats.sums import FORMATS, TEMPLATES, Sums, leave_one_out, mean
+from biasgrid.stats.sums import PROMPT_FORMATS, TEMPLATES, Along, Sums, leave_one_out, mean
 
 FEWEST_CLUSTERS_WITH_NOISE = 2
 """Of a single cluster nobody knows how far another one would be."""
-FEWEST_OF_SIZE = 3
+FEWEST_FOR_INTERVAL = 3
 """Without one of them two are left, which noise is told by."""
 TOO_FEW_KNOWN = "fewer than half of the associations have two clusters"
 
 
 @dataclass(frozen=True)
-class ByCluster:
+class AssociationsByCluster:
     """Associations by cluster, those that two clusters or more ask for: of others nothing is known
     of the noise.
 
@@ -50,7 +56,7 @@ class ByCluster:
     by_format: FloatArray | None = None
 
     @classmethod
-    def with_noise(cls, sums: FloatArray, counts: FloatArray) -> ByCluster:
+    def with_noise(cls, sums: FloatArray, counts: FloatArray) -> AssociationsByCluster:
         """Leaves out the associations of a single cluster; for arrays see the attributes."""
         clusters = (counts > 0).sum(axis=-1, keepdims=True)
         has_noise = clusters >= FEWEST_CLUSTERS_WITH_NOISE
@@ -86,18 +92,20 @@ class ByCluster:
         """How many clusters there are."""
         return int(self.sums.shape[-1])
 
-    def without(self, cluster: int) -> ByCluster:
+    def without(self, cluster: int) -> AssociationsByCluster:
         """Returns what is left without a cluster; how much formats differ is known from all of
         them.
         """
         kept = np.arange(self.clusters) != cluster
         return replace(
-            ByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]),
+            AssociationsByCluster.with_noise(self.sums[..., kept], self.counts[..., kept]),
             by_format=self.by_format,
         )
 
     @classmethod
-    def of(cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]) -> ByCluster:
+    def of(
+        cls, sums: Sums, subjects: Sequence[str], attributes: Sequence[str]
+    ) -> AssociationsByCluster:
         """Puts associations in the order of subjects and attributes.
 
         Args:
@@ -118,7 +126,9 @@ class ByCluster:
         of_clusters = sums.along[TEMPLATES].sums
         is_asked = (of_clusters != 0).any(axis=(0, 2))
         table = crossed(of_clusters[:, is_asked])
-        by_format = crossed(sums.along[FORMATS].sums) if FORMATS in sums.along else None
+        by_format = (
+            crossed(sums.along[PROMPT_FORMATS].sums) if PROMPT_FORMATS in sums.along else None
+        )
         return replace(cls.with_noise(table[..., 0], table[..., 1]), by_format=by_format)
 
     def corrected(self, name: Statistic) -> float:
@@ -131,35 +141,35 @@ class ByCluster:
         """Returns the mean of mu or eta under noise, NaN where too few associations are known."""
         if not self.is_representative:
             return float("nan")
-        return null_mean_of(self.values, name)
+        return expected_null_mean(self.values, name)
 
     def strength(self) -> float:
         """Returns the size of associations without noise, NaN where too few of them are known."""
         if not self.is_representative:
             return float("nan")
-        return strength_of(self.sums, self.counts, self.format_variance)
+        return association_strength(self.sums, self.counts, self.format_variance)
 
     @property
     def format_variance(self) -> FloatArray | float:
         """The variance of the associations over prompt formats, shape (subjects, attributes), or
         0.
         """
-        return 0.0 if self.by_format is None else jackknife_of_means(self.by_format)
+        return 0.0 if self.by_format is None else mean_jackknife_variance(self.by_format)
 
     def strengths_without_formats(self) -> FloatArray:
         """Returns the size of associations without each prompt format, shape (formats,)."""
         assert self.by_format is not None
-        cluster_variance = jackknife_of_means(np.stack([self.sums, self.counts], axis=-1))
+        cluster_variance = mean_jackknife_variance(np.stack([self.sums, self.counts], axis=-1))
         strengths = []
         for place in range(self.by_format.shape[2]):
             rest = np.delete(self.by_format, place, axis=2)
-            squares = mean(rest.sum(axis=2)) ** 2 - cluster_variance - jackknife_of_means(rest)
+            squares = mean(rest.sum(axis=2)) ** 2 - cluster_variance - mean_jackknife_variance(rest)
             known = squares[~np.isnan(squares)]
             strengths.append(float(signed_root(known.mean())) if len(known) else np.nan)
         return np.array(strengths)
 
 
-def jackknife_of_means(columns: FloatArray) -> FloatArray:
+def mean_jackknife_variance(columns: FloatArray) -> FloatArray:
     """Returns the jackknife variance of means over units, of sums and counts of shape (..., units,
     2).
     """
@@ -167,19 +177,19 @@ def jackknife_of_means(columns: FloatArray) -> FloatArray:
 
 
 def size_without_clusters(
-    name: str, part: ByCluster, find: Callable[[ByCluster], float]
+    name: str, part: AssociationsByCluster, find: Callable[[AssociationsByCluster], float]
 ) -> tuple[str, float, FloatArray]:
     """Returns a name, a size of associations, and what it is without each cluster, shape (1,
     clusters).
     """
     without = np.full((1, part.clusters), np.nan)
-    if part.clusters >= FEWEST_OF_SIZE:
+    if part.clusters >= FEWEST_FOR_INTERVAL:
         without[0] = [find(part.without(cluster)) for cluster in range(part.clusters)]
     return name, find(part), np.where(np.isnan(without).any(), np.nan, without)
 
 
 def size_row(
-    part: ByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings
+    part: AssociationsByCluster, size: tuple[str, float, FloatArray], settings: StatisticsSettings
 ) -> dict[str, Any]:
     """Returns a size of associations with its interval: over clusters, and of a strength over
     prompt formats, too.
@@ -252,12 +262,12 @@ def reason_without_interval(sides: Sequence[FloatArray]) -> str | None:
             prompt format, shape (1, formats).
     """
     of_clusters, of_formats = sides[0], sides[-1]
-    if of_clusters.shape[1] < FEWEST_OF_SIZE:
-        return f"fewer than {FEWEST_OF_SIZE} clusters"
+    if of_clusters.shape[1] < FEWEST_FOR_INTERVAL:
+        return f"fewer than {FEWEST_FOR_INTERVAL} clusters"
     if np.isnan(of_clusters).any():
         return "not defined"
-    if of_formats.shape[1] < FEWEST_OF_SIZE or np.isnan(of_formats).any():
-        return f"fewer than {FEWEST_OF_SIZE} prompt formats"
+    if of_formats.shape[1] < FEWEST_FOR_INTERVAL or np.isnan(of_formats).any():
+        return f"fewer than {FEWEST_FOR_INTERVAL} prompt formats"
     return None
 
 
@@ -265,3 +275,149 @@ def left_out_source(without: FloatArray) -> VarianceSource:
     """Returns the jackknife variance of a number without each unit, shape (1,)."""
     variance, units = jackknife(without)
     return VarianceSource(variance, np.asarray(units - 1.0, dtype=np.float64))
+
+
+FEWEST_NAMES = 3
+"""Without one of them two are left, which tell how much names differ."""
+UNKNOWN = (
+    "fewer than half of the associations of groups have two clusters, and two names of each group"
+)
+
+
+def group_strength(sums: Sums) -> float:
+    """Returns the signed root of the mean of value² less its variance over clusters, names and
+    prompt formats.
+
+    What a name has in one cluster alone is in both variances, so that the size is not too large.
+
+    Args:
+        sums: associations of groups, clustered.
+    """
+    return float(root_without_noise(sums.values, group_variances(sums).sum(axis=0)))
+
+
+def variance_over(factor: str, sums: Sums) -> FloatArray:
+    """Returns the variance of associations of groups over a factor, NaN where it is not known.
+
+    Over a single format it is 0.
+    """
+    if factor == NAMES:
+        return unpooled_group_source(sums).variance
+    if factor == TEMPLATES:
+        variance, _ = jackknife(sums.without)
+        return variance
+    if PROMPT_FORMATS in sums.along:
+        return other_factor_variance(sums, PROMPT_FORMATS).variance
+    return np.zeros(len(sums.keys))
+
+
+def group_variances(sums: Sums, besides: str = "") -> FloatArray:
+    """Returns variances over clusters, names and formats but one, shape (factors, numbers)."""
+    factors = [factor for factor in (TEMPLATES, NAMES, PROMPT_FORMATS) if factor != besides]
+    return np.stack([variance_over(factor, sums) for factor in factors])
+
+
+def root_without_noise(values: FloatArray, variance: FloatArray) -> FloatArray:
+    """Returns the signed root of the mean square without noise, NaN where no variance is known."""
+    known = ~np.isnan(variance)
+    if not known.any():
+        return np.asarray(np.nan)
+    squares = values[known] ** 2 - variance[known]
+    return signed_root(squares.mean())
+
+
+def strength_without_units(sums: Sums, factor: str) -> FloatArray:
+    """Returns the strength without each cluster or format that any number has something of."""
+    units, columns = sums.along[factor]
+    other_variance = group_variances(sums, besides=factor).sum(axis=0)
+    is_present = sums.along[factor].present.any(axis=0)
+    strengths = []
+    for place in np.flatnonzero(is_present).tolist():
+        other_units = [*units[:place], *units[place + 1 :]]
+        without = Along(other_units, np.delete(columns, place, axis=1))
+        rest = replace(sums, along={factor: without})
+        variance = variance_over(factor, rest) + other_variance
+        strengths.append(float(root_without_noise(rest.values, variance)))
+    return np.array(strengths)
+
+
+def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
+    """Returns the strength without each name, shape (names,), and the group of each."""
+    names, groups = sums.along[NAMES].units, name_groups(sums)[NAMES]
+    other_variance = group_variances(sums, besides=NAMES).sum(axis=0)
+    strengths = []
+    for place in range(len(names)):
+        # A name is the group's or a partner's, so a number has it on one side.
+        totals = sums.totals
+        along = dict(sums.along)
+        for factor in (NAMES, PARTNERS):
+            columns = sums.along[factor].sums.copy()
+            totals = totals - columns[:, place]
+            columns[:, place] = 0
+            along[factor] = Along(names, columns)
+        variance = other_variance + variance_over(NAMES, replace(sums, along=along))
+        strengths.append(float(root_without_noise(sums.finish(totals), variance)))
+    return np.array(strengths), groups.tolist()
+
+
+def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
+    """Returns a strength of groups with its interval.
+
+    It is a jackknife over clusters, names and formats, three each at least.
+
+    Noise that a name has in one cluster is in the variance over clusters and in that over names.
+    The value and the lower end go by the sum of all, which is too large by that noise; the upper
+    end by the largest one, which is not. As of strengths of single names it is at least that of the
+    logarithm, as clusters that multiply make sizes skewed, where the size is told from 0.
+
+    Args:
+        sums: associations of groups, clustered.
+        settings: the level.
+
+    Returns:
+        `n`, `left_out`, `clusters`, `value`, and either `low`, `high` and `method`, or `reason`.
+    """
+    variances = group_variances(sums)
+    known = ~np.isnan(variances.sum(axis=0))
+    clusters = int(sums.along[TEMPLATES].present.any(axis=0).sum())
+    row: dict[str, Any] = {
+        "n": int(known.sum()),
+        "left_out": int((~known).sum()),
+        "clusters": clusters,
+        "value": None,
+    }
+    if 2 * known.sum() < len(known):
+        return row | {"reason": UNKNOWN}
+    value = row["value"] = group_strength(sums)
+    names, groups = strength_without_names(sums)
+    if clusters < FEWEST_FOR_INTERVAL or min(map(groups.count, groups)) < FEWEST_NAMES:
+        few = f"fewer than {FEWEST_FOR_INTERVAL} clusters, or {FEWEST_NAMES} names of a group"
+        return row | {"reason": few}
+    # The strength without each unit, and the group of each unit.
+    sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
+    if PROMPT_FORMATS in sums.along:
+        formats = strength_without_units(sums, PROMPT_FORMATS)
+        if len(formats) < FEWEST_FOR_INTERVAL:
+            return row | {"reason": f"fewer than {FEWEST_FOR_INTERVAL} prompt formats"}
+        sides.append((formats, [0] * len(formats)))
+    half = half_width([grouped_jackknife_source(*side) for side in sides], settings.alpha)[0]
+    if not half > 0:
+        return row | {"reason": "the same without any one of its clusters and names"}
+    # A size is not below 0, whatever is left of it without noise.
+    high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
+    if value > half and all((without > 0).all() for without, _ in sides):
+        of_logs = [grouped_jackknife_source(np.log(without), groups) for without, groups in sides]
+        high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
+    return row | {"low": float(value - half), "high": float(high), "method": "combined"}
+
+
+def grouped_jackknife_source(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
+    """Returns the jackknife variance of a number without each unit, shape (1,).
+
+    Only units of the same group are alike.
+    """
+    group_of = np.array(groups)
+    apart = Deviations.of(without[None], group_of)
+    counts = np.array([np.count_nonzero(group_of == group) for group in group_of])
+    variance = ((counts - 1) / counts * apart.values**2).sum(axis=1)
+    return VarianceSource(variance, apart.df)
