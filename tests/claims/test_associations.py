@@ -390,5 +390,4 @@ def test_what_rounding_leaves_is_no_variance(rounding: float) -> None:
     """Rounding of sums, and of answers, which are kept in single precision."""
     shaken = 1e6 * (1 + rounding * np.random.default_rng(1).uniform(-1, 1, size=(1, 6)))
     found = over_clusters(shaken, np.ones_like(shaken))
-    assert found.constant is not None
-    assert found.constant.all()
+    assert found.is_constant.all()

@@ -193,7 +193,13 @@ def test_ratios_of_shares_hold_the_truth(runs: int) -> None:
         for columns in np.split(pairs(random, runs, rates, cases, 0.3), 2, axis=2):
             totals = columns.sum(axis=1)
             variance, clusters = jackknife(leave_one_out(columns, totals, mean))
-            low, high, _ = wilson_interval(mean(totals), totals[:, 1], variance, clusters, 0.05)
+            low, high, _ = wilson_interval(
+                mean(totals),
+                independent_cases=totals[:, 1],
+                variance=variance,
+                clusters=clusters,
+                alpha=0.05,
+            )
             sides.append(ShareWithInterval(mean(totals), low, high))
         low, high = share_ratio_interval(*sides)
         truth = rates[0] / rates[1]

@@ -75,7 +75,9 @@ def test_ratios_of_shares(case: int) -> None:
         totals = columns.sum(axis=1)
         variance, clusters = jackknife(leave_one_out(columns, totals, mean))
         value, cases = mean(totals), totals[:, 1]
-        low, high, _ = wilson_interval(value, cases, variance, clusters, 0.05)
+        low, high, _ = wilson_interval(
+            value, independent_cases=cases, variance=variance, clusters=clusters, alpha=0.05
+        )
         sides.append(ShareWithInterval(value, low, high))
     low, high = share_ratio_interval(*sides)
     golden = CASES[case]["ratio"]

@@ -76,7 +76,13 @@ def test_failure_intervals(golden: dict[str, Any]) -> None:
     failed, cases = (np.array([golden[name]], dtype=np.float64) for name in ("failed", "cases"))
     over_all = over_clusters(failed, cases)
     rate, count = failed.sum(axis=1) / cases.sum(axis=1), cases.sum(axis=1)
-    low, high, worth = wilson_interval(rate, count, over_all.source.variance, over_all.units, 0.05)
+    low, high, worth = wilson_interval(
+        rate,
+        independent_cases=count,
+        variance=over_all.source.variance,
+        clusters=over_all.units,
+        alpha=0.05,
+    )
     assert_golden(
         [rate[0], low[0], high[0], worth[0]],
         [golden[n] for n in ("value", "low", "high", "effective")],

@@ -156,7 +156,13 @@ def test_intervals_of_failure_rates_cover(rate: float) -> None:
             cases.sum(keepdims=True),
         )
         for of, chosen in ((over.source.variance, hits), (found * (1 - found) / n, by_cases)):
-            low, high, _ = wilson_interval(found, n.astype(np.float64), of, over.units, 0.05)
+            low, high, _ = wilson_interval(
+                found,
+                independent_cases=n.astype(np.float64),
+                variance=of,
+                clusters=over.units,
+                alpha=0.05,
+            )
             chosen.append(low[0] <= rate <= high[0])
     assert np.mean(hits) >= 0.9
     assert np.mean(by_cases) < 0.8

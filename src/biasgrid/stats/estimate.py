@@ -21,6 +21,7 @@ from biasgrid.base.arrays import BoolArray, FloatArray
 from biasgrid.stats.control import corrected_columns, source_columns
 from biasgrid.stats.intervals import (
     VarianceSource,
+    fewest_sign_test_units,
     half_width,
     interval_ends,
     p_values,
@@ -31,7 +32,6 @@ from biasgrid.stats.intervals import (
 from biasgrid.stats.noise.jackknife import ROUNDING, jackknife
 from biasgrid.stats.noise.random_factors import (
     PERSONS,
-    WITH_ADDED,
     FactorVariance,
     first_factor_variance,
     format_sources,
@@ -44,9 +44,7 @@ from biasgrid.stats.power import detectable_effect
 from biasgrid.stats.reasons import (
     ATTRIBUTES,
     FEWEST_TESTED,
-    fewest_sign_test_units,
     interval_reason,
-    sign_test_reasons,
     single_unit_reason,
 )
 from biasgrid.stats.settings import StatisticsSettings
@@ -73,62 +71,35 @@ ADDED = "t with two added units"
 def estimate(parts: Sequence[Sums], settings: StatisticsSettings) -> pl.DataFrame:
     """Estimates numbers with their intervals, p-values and corrections for multiple tests.
 
-    Shares have Wilson's interval with as many cases as their variance over clusters is worth,
-    differences of shares and shares of choices between two one with two added clusters that
-    contradict each other, what is the largest of several numbers the interval of the largest of
-    these, all of which hold at once (Bonferroni), and all others that of Student's t, cut to their
-    range. Ends of intervals that the keys of numbers have stay as they are. What is tested is the
-    distance from the fair value, `Sums.fair`.
+    A number has one row per scope. It is corrected together with the other numbers of its part and
+    scope. What is tested is its distance from `Sums.fair`.
 
     Args:
-        parts: the numbers, kind by kind; those that are inputs alone have no rows.
+        parts: the numbers, one element per measure and set of keys. Inputs of others are skipped.
         settings: clusters, level and ranges.
 
     Returns:
-        Of each number a row over its first factor and, where that is known, rows over its names and
-        over all factors: columns of `MEASURES`; `is_claim`: whether it is the row of the number's
-        claim; `kind`: the place of its sums; and of what is tested together `centre`, `variances`,
-        `dfs` and `own`, see `stats.control`.
+        One row per number and scope, in columns of `MEASURES`, with `is_claim`, which marks the
+        row that is reported, and `kind`, the position of the part. Rows that are corrected together
+        also have the columns of `control.source_columns`. No columns at all without numbers.
     """
     tables = []
     for position, part in enumerate(parts):
         if part.is_input:
             continue
-        estimate_kind = estimate_shares if part.interval in WITH_ADDED else estimate_part
-        for rows in estimate_kind(part, settings):
+        for rows in estimate_part(part, settings):
             tables.append(rows.with_columns(kind=pl.lit(position)))
     return pl.concat(tables, how="diagonal_relaxed") if tables else pl.DataFrame()
 
 
-def estimate_shares(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields estimates of shares with two added units, one table per scope.
-
-    Their reasons say if no test by signs can tell a number from fairness.
-
-    Args:
-        part: differences of shares, or shares of choices between two.
-        settings: clusters and level.
-    """
-    texts = pl.Series(sign_test_reasons(part, settings), dtype=pl.String)
-    # As a column of the keys the texts stay beside their numbers, whichever rows are left out.
-    with_texts = replace(part, keys=part.keys.with_columns(untestable=texts))
-    for rows in estimate_part(with_texts, settings):
-        # A number without an interval lacks more than a test, so that reason comes first.
-        with_interval = pl.coalesce("untestable", "reason")
-        without_interval = pl.coalesce("reason", "untestable")
-        has_interval = pl.col("low").is_not_null()
-        reason = pl.when(has_interval).then(with_interval).otherwise(without_interval)
-        yield rows.with_columns(reason=reason).drop("untestable")
-
-
 def estimate_part(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataFrame]:
-    """Yields estimates of the numbers of one kind, one table per scope."""
+    """Yields estimates of the numbers of one measure, one table per scope."""
     estimands = Estimands.from_sums(part, settings)
     for scope in list_scopes(estimands):
         yield estimate_over_scope(estimands, scope)
     if part.factor != TEMPLATES and TEMPLATES in part.along:
-        # Clusters are parts of the units of the first factor, whose variance has theirs in it:
-        # adding both would count it twice.
+        # The pairs of one writer span several clusters. The variance between writers therefore
+        # contains that between clusters, and adding both would count it twice.
         clusters = replace(part, along={TEMPLATES: part.along[TEMPLATES]})
         for rows in estimate_part(clusters, settings):
             yield rows.with_columns(is_claim=pl.lit(value=False)).drop_nulls("low")
@@ -136,7 +107,7 @@ def estimate_part(part: Sums, settings: StatisticsSettings) -> Iterator[pl.DataF
 
 @dataclass(frozen=True)
 class Estimands:
-    """Numbers of one kind, with the variance that each factor adds to them.
+    """Numbers of one measure, with the variance that each factor adds to them.
 
     Attributes:
         sums: the numbers. Redundant templates are already joined into clusters.
@@ -183,7 +154,7 @@ class Estimands:
 
     @property
     def has_wilson_interval(self) -> bool:
-        """Whether the numbers are shares, whose intervals over the first factor are Wilson's."""
+        """Whether the measure asks for Wilson's interval, as shares do by default."""
         unit = self.settings.units.get(measure_name(self.sums))
         is_share_by_unit = self.sums.interval == "unit" and unit == "share"
         return self.sums.interval == "effective Wilson" or is_share_by_unit
@@ -196,7 +167,7 @@ class Estimands:
     @property
     def centre(self) -> FloatArray:
         """The centre of each t interval, shape (numbers,); usually the number itself."""
-        return self.values if self.first.centre is None else self.first.centre
+        return self.values if self.first.added_units is None else self.first.added_units.centre
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -263,12 +234,12 @@ class Scope:
 
     @property
     def own(self) -> list[VarianceSource]:
-        """The variances that each number has for itself."""
+        """The variances of single numbers, without a gain, which all numbers share."""
         return [*self.further] if self.first is None else [self.first.source, *self.further]
 
     @property
     def shared(self) -> list[VarianceSource]:
-        """The variance that all numbers share, a gain; empty if there is none."""
+        """The variance that all numbers share: the gain, or empty if there is none."""
         if self.first is None or self.first.gain is None:
             return []
         return [self.first.gain]
@@ -342,8 +313,9 @@ def join_factors(factors: Iterable[str]) -> str:
 
 
 def taken_as_given(sums: Sums, persons: VarianceSource | None) -> str:
-    """Says for which persons alone numbers hold, nothing where there are none or intervals are over
-    other ones, too.
+    """Returns the end of a label that says that numbers hold for the given persons alone.
+
+    Empty if the numbers have no persons, or if their intervals are over persons (`persons`).
     """
     if PERSONS not in sums.along or persons is not None:
         return ""
@@ -420,20 +392,21 @@ def rows_without_interval(estimands: Estimands) -> pl.DataFrame:
 def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     """Returns the numbers with Student's t intervals over a scope.
 
-    Numbers of a kind that is tested also get p; those that are corrected together get q, Holm, the
-    intervals of what was selected, and the columns of `source_columns`.
+    Numbers of a measure that is tested also get p; those that are corrected together get q, Holm,
+    the intervals of selected numbers, and the columns of `source_columns`.
     """
     sums, first, settings = estimands.sums, estimands.first, estimands.settings
     centre, fair = estimands.centre, sums.fair
     limits = (0.0, 0.0) if sums.keys.is_empty() else settings.range_of(measure_name(sums))
     half = half_width(scope.sources, settings.alpha)
-    # Numbers that do not vary at all are not therefore exact.
+    # A number without any variance is not therefore exact.
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), limits)
     p = np.full(len(centre), np.nan)
-    if sums.is_tested or first.least_p is not None:
-        p = p_over_scope(estimands, scope)
-    if first.least_p is not None:
-        # An interval that excludes the fair value is read as a test that rejects it.
+    if sums.is_tested or first.added_units is not None:
+        p = scope_p(estimands, scope)
+    if first.added_units is not None:
+        # An interval that excludes the fair value is read as a test. If the exact test does not
+        # reject the fair value, the interval must include it.
         low = np.where(p > settings.alpha, np.minimum(low, fair), low)
         high = np.where(p > settings.alpha, np.maximum(high, fair), high)
     p = np.where(have_too_few_signs(estimands, scope), np.nan, p)
@@ -444,7 +417,6 @@ def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     if sums.is_tested:
         rows = rows.with_columns(p=nullable(p))
     if sums.test is SignificanceTest.UNCORRECTED:
-        # Each is tested alone.
         size = pl.lit(detectable_effect(scope.own, settings.alpha))
         has_test = pl.col("p").is_not_null()
         rows = rows.with_columns(detectable=pl.when(has_test).then(size).fill_nan(None))
@@ -452,65 +424,65 @@ def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
         corrected = corrected_columns(centre, p, scope.own, scope.shared, limits, settings, fair)
         sources = source_columns(centre, scope.own, scope.shared, fair)
         rows = rows.with_columns(**corrected, **sources)
-    return name_exact_methods(rows, estimands) if scope.is_first_alone else rows
+    return name_special_methods(rows, estimands) if scope.is_first_alone else rows
 
 
-def name_exact_methods(rows: pl.DataFrame, estimands: Estimands) -> pl.DataFrame:
+def name_special_methods(rows: pl.DataFrame, estimands: Estimands) -> pl.DataFrame:
     """Names the methods of numbers over the first factor that have no plain t interval.
 
+    They are "t with two added units", or "sign test" if a number is equal in all units, so that it
+    has no interval but a p.
+
     Args:
-        rows: estimates in the order of the numbers.
-        estimands: the numbers, some with two added units or the same in all units.
+        rows: one row per number, in the order of the numbers.
+        estimands: the numbers.
     """
     first = estimands.first
-    if first.added is not None:
-        has_added = pl.Series(first.added) & pl.col("method").is_not_null()
+    if first.added_units is not None:
+        has_added = pl.Series(first.added_units.is_added) & pl.col("method").is_not_null()
         rows = rows.with_columns(method=pl.when(has_added).then(pl.lit(ADDED)).otherwise("method"))
-    if estimands.sums.is_tested and first.constant is not None:
-        has_sign_test = pl.Series(first.constant) & pl.col("p").is_not_null()
+    if estimands.sums.is_tested:
+        has_sign_test = pl.Series(first.is_constant) & pl.col("p").is_not_null()
         method = pl.when(has_sign_test).then(pl.lit("sign test")).otherwise("method")
         rows = rows.with_columns(method=method)
     return rows
 
 
-def p_over_scope(estimands: Estimands, scope: Scope) -> FloatArray:
-    """Returns p of numbers against their fair value, shape (numbers,), NaN where there is no test.
+def scope_p(estimands: Estimands, scope: Scope) -> FloatArray:
+    """Returns p of numbers against their fair value, shape (numbers,), NaN if there is no test.
 
-    It is that of a t test, but at least `FactorVariance.least_p`, the p of an exact test, where
-    there is one. Numbers that are the same in all units of the first factor have no variance for a
-    t test: that their signs agree is all that is known, which is a test over these units alone. Two
-    units of the first factor are too few to test by.
+    They are those of a t test, but at least `AddedUnits.p_floor`. A number that is equal in all
+    units of the first factor has no variance for a t test: the agreement of signs is its evidence.
+    With fewer than `FEWEST_TESTED` units of the first factor there is no test over it.
     """
     first = estimands.first
     distance = estimands.centre - estimands.sums.fair
     p = p_values(distance, scope.sources)
-    if scope.first is not None and first.constant is not None:
+    if scope.first is not None and first.is_constant.any():
         # Rounding leaves 1e-17 of a zero, whose sign is no evidence.
         rounded = np.where(np.abs(distance) <= ROUNDING, 0.0, distance)
         # Other factors in which nothing varies either say no more than these signs.
         others_agree = np.all([source.variance == 0 for source in scope.further], axis=0)
-        p = np.where(first.constant & others_agree, sign_test_p(rounded, first.units), p)
-    if first.least_p is not None:
-        # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
-        p = np.where(np.isnan(p), p, np.fmax(p, first.least_p))
+        p = np.where(first.is_constant & others_agree, sign_test_p(rounded, first.units), p)
+    if first.added_units is not None:
+        # `fmax` ignores a NaN in `p_floor`, `maximum` would pass it on.
+        raised = np.fmax(p, first.added_units.p_floor)
+        p = np.where(np.isnan(p), p, raised)
     if scope.first is None:
         return p
     return np.where(first.units < FEWEST_TESTED, np.nan, p)
 
 
 def have_too_few_signs(estimands: Estimands, scope: Scope) -> BoolArray:
-    """Returns a mask of numbers tested by signs whose units are too few for a p of at most alpha.
+    """Returns, shape (numbers,), which numbers have too few units for a test that goes by signs.
 
-    Its shape is (numbers,).
+    The caller blanks their p: an exact test of so few units cannot reach `alpha`.
     """
-    first = estimands.first
-    is_few: BoolArray = first.units < fewest_sign_test_units(estimands.settings.alpha)
-    is_by_signs = np.zeros_like(is_few)
-    if first.least_p is not None:
-        is_by_signs |= first.least_p > 0
-    if scope.is_first_alone and first.constant is not None:
-        is_by_signs |= first.constant
-    return is_few & is_by_signs
+    first, alpha = estimands.first, estimands.settings.alpha
+    lack_signs = first.lack_signs(alpha)
+    if scope.is_first_alone:
+        lack_signs |= first.is_constant & (first.units < fewest_sign_test_units(alpha))
+    return lack_signs
 
 
 def wilson_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
@@ -528,10 +500,14 @@ def wilson_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     if scope.further:
         source = source_of_equal_width(source, scope.further, alpha)
     units = estimands.first.units
-    low, high, _ = wilson_interval(
-        estimands.values, cases.to_numpy(), source.variance, units, alpha
+    interval = wilson_interval(
+        estimands.values,
+        independent_cases=cases.to_numpy(),
+        variance=source.variance,
+        clusters=units,
+        alpha=alpha,
     )
-    return interval_columns(estimands, low, high, [source], "effective Wilson")
+    return interval_columns(estimands, interval.low, interval.high, [source], "effective Wilson")
 
 
 def source_of_equal_width(

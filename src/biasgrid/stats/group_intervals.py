@@ -17,7 +17,7 @@ from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.noise.random_factors import (
     NAMES,
     first_factor_variance,
-    lists_source,
+    list_source,
     other_factor_variance,
 )
 from biasgrid.stats.shares import (
@@ -81,7 +81,9 @@ def shares_over_names(part: Sums, alpha: float) -> SharesOverNames:
     values, units = of_means.values, part.along[ITEMS].present.sum(axis=1)
     variance, _ = jackknife(of_means.without)
     cases = part.keys["cases"].cast(pl.Float64).to_numpy()
-    low, high, _ = wilson_interval(values, cases, variance, units, alpha)
+    low, high, _ = wilson_interval(
+        values, independent_cases=cases, variance=variance, clusters=units, alpha=alpha
+    )
     if NAMES not in part.along:
         return SharesOverNames(ShareWithInterval(values, low, high), np.full(len(values), np.nan))
     half_over_names = half_width([other_factor_variance(of_means, NAMES)], alpha)
@@ -147,7 +149,7 @@ def estimate_group_difference(
     of_names = []
     if NAMES in groups.along:
         names = pair_columns(groups.along[NAMES].sums, one, other)
-        of_names.append(lists_source(names))
+        of_names.append(list_source(names))
     if of_shares:
         apart = estimate_share_differences(items)
         return GroupDifference(apart.centre, [apart.source, *of_names], float(apart.sign_flip_p[0]))
@@ -250,5 +252,5 @@ def expected_range(count: int) -> float:
 def items_share(part: Sums, alpha: float) -> float:
     """Returns which share of the squared width of a difference's interval is due to items."""
     items = squared_half_width(first_factor_variance(part).source, alpha)
-    names = squared_half_width(lists_source(part.along[PAIR_OF_LISTS].sums), alpha)
+    names = squared_half_width(list_source(part.along[PAIR_OF_LISTS].sums), alpha)
     return items / (items + names) if items + names > 0 else np.nan

@@ -144,12 +144,12 @@ class ChoiceShares(NamedTuple):
     Attributes:
         centre: the share with the two added units, around which its interval lies.
         source: the variance of the centre, and its degrees of freedom.
-        least_p: the least p that a test against one half may have.
+        p_floor: the least p that a test against one half may have.
     """
 
     centre: FloatArray
     source: VarianceSource
-    least_p: FloatArray
+    p_floor: FloatArray
 
 
 def estimate_choice_shares(sums: FloatArray) -> ChoiceShares:
@@ -171,9 +171,9 @@ def estimate_choice_shares(sums: FloatArray) -> ChoiceShares:
     share = estimate_share_differences(np.stack([first, cases, cases - first, cases], axis=-1))
     decided = estimate_share_differences(np.stack([first, cases, second, cases], axis=-1))
     p = np.fmax(p_values(decided.centre, [decided.source]), decided.sign_flip_p)
-    least_p = np.fmax(share.sign_flip_p, p_with_ties(share.centre, decided.centre, p))
+    p_floor = np.fmax(share.sign_flip_p, p_with_ties(share.centre, decided.centre, p))
     variance, df = share.source
-    return ChoiceShares((1 + share.centre) / 2, VarianceSource(variance / 4, df), least_p)
+    return ChoiceShares((1 + share.centre) / 2, VarianceSource(variance / 4, df), p_floor)
 
 
 def p_with_ties(apart: FloatArray, decided: FloatArray, p: FloatArray) -> FloatArray:

@@ -417,7 +417,7 @@ def grouped_jackknife_source(without: FloatArray, groups: Sequence[int]) -> Vari
     Only units of the same group are alike.
     """
     group_of = np.array(groups)
-    apart = Deviations.of(without[None], group_of)
+    apart = Deviations.from_values(without[None], group_of)
     counts = np.array([np.count_nonzero(group_of == group) for group in group_of])
     variance = ((counts - 1) / counts * apart.values**2).sum(axis=1)
     return VarianceSource(variance, apart.df)

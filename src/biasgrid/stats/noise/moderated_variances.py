@@ -150,44 +150,52 @@ TREND_LEVEL = 0.05
 
 
 def fit_trend(
-    own: FloatArray, df: FloatArray, values: FloatArray, residual: FloatArray, counted: BoolArray
+    *,
+    cluster_variance: FloatArray,
+    df: FloatArray,
+    values: FloatArray,
+    residual_cluster_variance: FloatArray,
+    counted: BoolArray,
 ) -> Trend | None:
-    """Returns how the logarithms of variances grow with the size of numbers.
+    """Fits how the logarithms of variances grow with the size of numbers.
 
-    They are a line in the rank of the size, with other slopes from the middle and from the upper
-    tenth on; used where it explains more than their mean does, and where sizes are mostly signal;
-    made to fall nowhere.
+    The trend is a line in the rank of the size whose slope may change at `KNOTS`. It is used only
+    if it explains more than the mean of the logarithms, and if sizes are mostly signal: sizes that
+    are noise are large where their variance is. Where the line would fall it is made flat.
 
     Args:
-        own: shape (numbers,), the variance of a cluster's value, NaN where it is not known.
+        cluster_variance: shape (numbers,), the variance of a cluster's value; NaN if unknown.
         df: shape (numbers,), its degrees of freedom.
         values: shape (numbers,), the numbers.
-        residual: shape (numbers,), `own` without what clusters multiply all numbers by.
-        counted: shape (numbers,), all but those that mirror others.
+        residual_cluster_variance: shape (numbers,), the same without a gain.
+        counted: shape (numbers,), False for numbers that mirror others.
 
     Returns:
-        None where the mean of all logarithms is used instead.
+        None if there is no such trend: then one prior is for all numbers.
     """
-    usable = (own > 0) & (df >= 1) & counted
+    usable = (cluster_variance > 0) & (df >= 1) & counted
     if np.count_nonzero(usable) < FEWEST_FOR_TREND:
         return None
-    known = ~np.isnan(residual) & (df >= 1) & counted
-    noise = float((residual[known] / (df[known] + 1)).mean())
-    if not 1 - noise / float((values[known] ** 2).mean()) >= LEAST_SIGNAL:
+    is_known = ~np.isnan(residual_cluster_variance) & (df >= 1) & counted
+    noise = float((residual_cluster_variance[is_known] / (df[is_known] + 1)).mean())
+    signal_share = 1 - noise / float((values[is_known] ** 2).mean())
+    # Not `<`: the share is NaN if no residual is known.
+    if not signal_share >= LEAST_SIGNAL:
         return None
-    place = share_below(np.abs(values))
-    beyond_knots = [np.maximum(place - knot, 0) for knot in KNOTS]
-    design = np.stack([np.ones_like(place), place, *beyond_knots], axis=1)
-    logs = unbiased_logs(own[usable], df[usable])
+    rank = share_below(np.abs(values))
+    above_knots = [np.maximum(rank - knot, 0) for knot in KNOTS]
+    design = np.stack([np.ones_like(rank), rank, *above_knots], axis=1)
+    logs = unbiased_logs(cluster_variance[usable], df[usable])
     coefficients, *_ = np.linalg.lstsq(design[usable], logs, rcond=None)
     line = np.asarray(design @ coefficients)
     if not explains_more(line[usable], logs):
         return None
-    order = np.argsort(place, kind="stable")
+    order = np.argsort(rank, kind="stable")
     rising = np.empty_like(line)
     rising[order] = np.maximum.accumulate(line[order])
     # Raising parts of the line has moved its mean.
-    return Trend(rising + float((logs - rising[usable]).mean()), PARAMETERS)
+    shift = float((logs - rising[usable]).mean())
+    return Trend(rising + shift, PARAMETERS)
 
 
 def explains_more(line: FloatArray, logs: FloatArray) -> bool:
@@ -250,15 +258,16 @@ class Gain(NamedTuple):
         factors: shape (numbers, clusters), by what each cluster multiplies; NaN outside of the
             block.
         ratio: how much these vary, against what noise makes of it; NaN where it cannot be said.
-        residual: the variance of a cluster's value that the factors do not explain.
-        found: whether there is a gain.
-        source: the variance of the numbers that is due to it, 0 where there is none.
+        residual_cluster_variance: the variance of a cluster's value that the factors do not
+            explain; NaN for a number outside of all blocks.
+        is_significant: whether the block of a number has a gain.
+        source: the variance of the numbers that is due to the gain, 0 without one.
     """
 
     factors: FloatArray
     ratio: FloatArray
-    residual: FloatArray
-    found: BoolArray
+    residual_cluster_variance: FloatArray
+    is_significant: BoolArray
     source: VarianceSource
 
 

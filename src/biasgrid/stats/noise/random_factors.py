@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
-from biasgrid.stats.intervals import VarianceSource, p_values
+from biasgrid.stats.intervals import VarianceSource, fewest_sign_test_units, p_values
 from biasgrid.stats.noise.jackknife import RELATIVE_ROUNDING, ROUNDING, jackknife, without_rounding
 from biasgrid.stats.noise.moderated_variances import (
     FEWEST_VARIANCES,
@@ -34,68 +34,92 @@ from biasgrid.stats.sums import (
 from biasgrid.tables.key_columns import KEYS, group_keys
 
 SHARES = "difference of shares"
-"""The intervals of differences of shares; see `shares.estimate_share_differences`."""
+"""The interval of differences of shares; see `shares.estimate_share_differences`."""
 SHARE_OF_TWO = "share of two"
-"""The intervals of shares of choices between two, tested against one half; see
-`shares.estimate_choice_shares`.
+"""The interval of shares of choices between two options, tested against one half.
 
-Columns: how many cases choose the first, how many there are, and how many choose the second.
+Columns of sums: cases that choose the first, all cases, and cases that choose the second; see
+`shares.estimate_choice_shares`.
 """
 MEAN_SHARE_OF_TWO = "mean share of two"
-"""The intervals of means of such shares over units, each of which counts alike; see
-`mean_choice_share_variance`.
+"""The interval of means of such shares over units, each of which has the same weight.
 
-Columns: a unit's share of the first, 1, its share of the second, and how many cases it has.
+Columns of sums: a unit's share of the first, 1, its share of the second, and its number of cases;
+see `MeanShareColumns`.
 """
 WITH_ADDED = (SHARES, SHARE_OF_TWO, MEAN_SHARE_OF_TWO)
-"""Intervals that may have two added units."""
+"""Intervals that may have two added units, which contradict each other."""
 FEWEST_CASES = 3
-"""With fewer cases a unit on average, shares of units are nearly single choices, for whose means t
-is wrong.
+"""With fewer cases per unit on average, shares of units are nearly single choices, whose means are
+not t distributed.
 """
 
 
-class FactorVariance(NamedTuple):
+@dataclass(frozen=True)
+class FactorVariance:
     """How numbers vary with the units of their first factor; arrays of shape (numbers,).
 
     Attributes:
-        without: shape (numbers, units), the numbers without each unit.
-        source: their variance, strengthened by that of others where they are moderated.
-        units: how many units they have anything of.
-        prior: what their variances have in common.
-        centre: around what their intervals lie, None where that is the numbers themselves.
-        least_p: the least p that a test may have, None where there is none.
-        gain: the variance due to units that multiply all numbers, None where there is no such gain.
-        constant: which numbers are the same in all units, so that nothing is known of their
-            variance; None of none.
-        added: which numbers have two added units; None of none.
+        without: shape (numbers, units), the numbers without each unit; see `leave_one_out`.
+        source: their variance; moderated by the variances of the other numbers if `prior` is one.
+        units: in how many units each number has anything.
+        is_constant: whether a number is the same without any one of its units, so that its
+            variance is 0 and says nothing. Never for a moderated number that has a prior.
+        prior: what the variances of the numbers have in common; `NO_PRIOR` if nothing was borrowed.
+        gain: the variance due to units that multiply all numbers; None if there is no such gain.
+        added_units: the shares with two added units; None for other kinds of numbers.
     """
 
     without: FloatArray
     source: VarianceSource
     units: IntArray
-    prior: Prior
-    centre: FloatArray | None = None
-    least_p: FloatArray | None = None
+    is_constant: BoolArray
+    prior: Prior = NO_PRIOR
     gain: VarianceSource | None = None
-    constant: BoolArray | None = None
-    added: BoolArray | None = None
+    added_units: AddedUnits | None = None
 
     @property
     def sources(self) -> list[VarianceSource]:
-        """All that the units make vary."""
+        """The variances of the numbers themselves and of the gain, if there is one."""
         return [self.source] if self.gain is None else [self.source, self.gain]
+
+    def lack_signs(self, alpha: float) -> BoolArray:
+        """Returns, shape (numbers,), which numbers have fewer units than a test by signs needs.
+
+        Only numbers that are held to such a test can lack units for it, see
+        `AddedUnits.needs_signs`. They have no p, and `reasons.no_test_reason` gives the reason.
+        """
+        if self.added_units is None:
+            return np.zeros(len(self.units), dtype=np.bool_)
+        return self.added_units.needs_signs & (self.units < fewest_sign_test_units(alpha))
+
+
+class AddedUnits(NamedTuple):
+    """Shares, of which some have two added units; arrays of shape (numbers,).
+
+    Attributes:
+        centre: the centre of the interval: the share with the added units, or the share itself.
+        p_floor: a p below this is raised to it: it is the p of an exact test by signs, or of the
+            test that counts a tie for neither side. 0 or NaN if there is no floor.
+        needs_signs: whether a number is tested only if it has as many units as an exact test by
+            signs needs (`fewest_sign_test_units`): with fewer, chance explains any signs.
+        is_added: whether two units are added to a number.
+    """
+
+    centre: FloatArray
+    p_floor: FloatArray
+    needs_signs: BoolArray
+    is_added: BoolArray
 
 
 def first_factor_variance(sums: Sums, *, may_grow: bool = True) -> FactorVariance:
     """Returns the variance of numbers over their first factor.
 
-    Units of templates are from `Sums.clustered`.
-
     Args:
-        sums: the numbers of a kind.
-        may_grow: whether noise may grow with moderated numbers; not with shares, whose 0 is no less
-            noisy than their 1.
+        sums: the numbers of a kind. If the factor is templates, they are from `Sums.clustered`:
+            redundant templates would count as independent.
+        may_grow: whether the noise of moderated numbers may grow with the numbers. Not for shares:
+            1 is no noisier than 0.
     """
     if sums.interval == SHARES:
         return share_difference_variance(sums)
@@ -108,133 +132,175 @@ def first_factor_variance(sums: Sums, *, may_grow: bool = True) -> FactorVarianc
     variance, _ = jackknife(without)
     is_constant = (variance == 0) & (units > 1)
     if sums.interval == "moderated t":
-        source, prior, gain = over_moderated(sums, variance, units, may_grow=may_grow)
+        moderated = moderate_numbers(sums, variance, units, may_grow=may_grow)
         # A number that borrows a variance from others is not constant any more.
-        is_constant &= np.isnan(source.variance)
-        return FactorVariance(without, source, units, prior, gain=gain, constant=is_constant)
+        is_constant &= np.isnan(moderated.source.variance)
+        return FactorVariance(
+            without, moderated.source, units, is_constant, moderated.prior, moderated.gain
+        )
     source = VarianceSource(variance, (units - 1).astype(np.float64))
-    return FactorVariance(without, source, units, NO_PRIOR, constant=is_constant)
+    return FactorVariance(without, source, units, is_constant)
 
 
 def share_difference_variance(sums: Sums) -> FactorVariance:
-    """Returns the variance of differences of shares, all with two added units.
-
-    See `shares.estimate_share_differences`.
-    """
+    """Returns the variance of differences of shares, all with two added units."""
     along = sums.along[sums.factor]
     differences = estimate_share_differences(along.sums)
-    return FactorVariance(
-        sums.without,
-        differences.source,
-        along.present.sum(axis=1),
-        NO_PRIOR,
-        differences.centre,
-        differences.sign_flip_p,
-        added=np.ones(len(along.sums), dtype=np.bool_),
+    no_numbers = np.zeros(len(along.sums), dtype=np.bool_)
+    added = AddedUnits(
+        centre=differences.centre,
+        p_floor=differences.sign_flip_p,
+        # Without an exact test, as of groups that are in different clusters, t is all there is.
+        needs_signs=differences.sign_flip_p > 0,
+        is_added=~no_numbers,
     )
+    units = along.present.sum(axis=1)
+    return FactorVariance(sums.without, differences.source, units, no_numbers, added_units=added)
 
 
 def choice_share_variance(sums: Sums) -> FactorVariance:
-    """Returns the variance of shares of choices between two, all with two added units.
-
-    See `shares.estimate_choice_shares`.
-    """
+    """Returns the variance of shares of choices between two, all with two added units."""
     along = sums.along[sums.factor]
     shares = estimate_choice_shares(along.sums)
-    return FactorVariance(
-        sums.without,
-        shares.source,
-        along.present.sum(axis=1),
-        NO_PRIOR,
-        shares.centre,
-        shares.least_p,
-        added=np.ones(len(along.sums), dtype=np.bool_),
-    )
+    no_numbers = np.zeros(len(along.sums), dtype=np.bool_)
+    added = AddedUnits(shares.centre, shares.p_floor, needs_signs=~no_numbers, is_added=~no_numbers)
+    units = along.present.sum(axis=1)
+    return FactorVariance(sums.without, shares.source, units, no_numbers, added_units=added)
+
+
+class MeanShareColumns(NamedTuple):
+    """Columns of sums of `MEAN_SHARE_OF_TWO`; arrays of shape (numbers, units).
+
+    Attributes:
+        first_share: a unit's share of cases that choose the first option.
+        weight: 1, or 0 if a number has nothing of the unit.
+        second_share: a unit's share of cases that choose the second option.
+        cases: the number of cases of a unit.
+    """
+
+    first_share: FloatArray
+    weight: FloatArray
+    second_share: FloatArray
+    cases: FloatArray
+
+    @classmethod
+    def from_sums(cls, sums: Sums) -> MeanShareColumns:
+        """Names the columns of sums over the first factor."""
+        return cls(*np.moveaxis(sums.along[sums.factor].sums, -1, 0))
 
 
 def mean_choice_share_variance(sums: Sums) -> FactorVariance:
-    """Returns how means over units of shares of choices between two vary: with t over units.
+    """Returns the variance over units of means of their shares of choices between two.
 
-    Those whose units have fewer than `FEWEST_CASES` cases on average have two added units instead.
-    As in `shares.estimate_choice_shares` a tie is no evidence for the second, so p is at least
-    that with half of the ties.
+    It is that of t over units. Numbers with fewer than `FEWEST_CASES` cases per unit on average
+    have two added units instead. As in `shares.estimate_choice_shares` a tie is no evidence for
+    the second option, so p is at least the one that counts half of the ties for each.
     """
     along = sums.along[sums.factor]
     units = along.present.sum(axis=1)
     with_added = estimate_choice_shares(along.sums)
     without, values, df = sums.without, sums.values, units - 1.0
     variance, _ = jackknife(without)
-    cases = along.sums[..., 3]
-    is_few = cases.sum(axis=1) < FEWEST_CASES * units
+    columns = MeanShareColumns.from_sums(sums)
+    is_added = columns.cases.sum(axis=1) < FEWEST_CASES * units
     source = VarianceSource(
-        np.where(is_few, with_added.source.variance, variance),
-        np.where(is_few, with_added.source.df, df),
+        np.where(is_added, with_added.source.variance, variance),
+        np.where(is_added, with_added.source.df, df),
     )
-    return FactorVariance(
-        without,
-        source,
-        units,
-        NO_PRIOR,
-        centre=np.where(is_few, with_added.centre, values),
-        least_p=np.where(is_few, with_added.least_p, p_floor_with_ties(sums, df)),
-        constant=(variance == 0) & (units > 1) & ~is_few,
-        added=is_few,
+    floor_of_t = p_floor_with_ties(sums, columns, df)
+    added = AddedUnits(
+        centre=np.where(is_added, with_added.centre, values),
+        p_floor=np.where(is_added, with_added.p_floor, floor_of_t),
+        # With three to five units a t test could reject where no signs can; it must not, either.
+        needs_signs=np.ones(len(values), dtype=np.bool_),
+        is_added=is_added,
     )
+    is_constant = (variance == 0) & (units > 1) & ~is_added
+    return FactorVariance(without, source, units, is_constant, added_units=added)
 
 
-def p_floor_with_ties(sums: Sums, df: FloatArray) -> FloatArray:
-    """Returns the p of mean shares of two with half of the ties, 1 where ties decide the side.
+def p_floor_with_ties(sums: Sums, columns: MeanShareColumns, df: FloatArray) -> FloatArray:
+    """Returns the p of mean shares of two if half of the ties count for each option.
 
     Args:
-        sums: mean shares, in columns of `MEAN_SHARE_OF_TWO`.
+        sums: mean shares.
+        columns: their columns over the first factor.
         df: shape (numbers,), degrees of freedom of their variances.
+
+    Returns:
+        Shape (numbers,): 1 if ties alone put a share on its side of `Sums.fair`, NaN if the shares
+        with half of the ties are equal in all units.
     """
-    first, every, second, _ = np.moveaxis(sums.along[sums.factor].sums, -1, 0)
-    halved = np.stack([(first + every - second) / 2, every], axis=-1)
-    totals = halved.sum(axis=1)
-    variance, _ = jackknife(leave_one_out(halved, totals, mean))
-    apart = mean(totals) - sums.fair
+    halved = (columns.first_share + columns.weight - columns.second_share) / 2
+    halved_sums = np.stack([halved, columns.weight], axis=-1)
+    totals = halved_sums.sum(axis=1)
+    variance, _ = jackknife(leave_one_out(halved_sums, totals, mean))
+    distance = mean(totals) - sums.fair
     # Rounding leaves 1e-17 of a zero, whose sign is no evidence.
-    apart = np.where(np.abs(apart) <= ROUNDING, 0.0, apart)
-    p = p_values(apart, [VarianceSource(variance, df)])
-    return p_with_ties(sums.values - sums.fair, apart, p)
+    distance = np.where(np.abs(distance) <= ROUNDING, 0.0, distance)
+    p = p_values(distance, [VarianceSource(variance, df)])
+    return p_with_ties(sums.values - sums.fair, distance, p)
 
 
-def over_moderated(
+class ModeratedNumbers(NamedTuple):
+    """Moderated variances of numbers.
+
+    Attributes:
+        source: the variance of each number, without the gain.
+        prior: what the variances have in common.
+        gain: the variance due to clusters that multiply all numbers, 0 for numbers of blocks
+            without a gain; None if no number has one.
+    """
+
+    source: VarianceSource
+    prior: Prior
+    gain: VarianceSource | None = None
+
+
+def moderate_numbers(
     sums: Sums, variance: FloatArray, units: IntArray, *, may_grow: bool
-) -> tuple[VarianceSource, Prior, VarianceSource | None]:
-    """Returns the moderated variances of numbers, their prior, and the variance due to a gain.
-
-    The last is None if there is no gain.
+) -> ModeratedNumbers:
+    """Moderates the variances of numbers, and looks for a gain and a trend in them.
 
     Args:
         sums: the numbers of a kind.
         variance: shape (numbers,), their jackknife variances.
-        units: shape (numbers,), of how many units they are.
-        may_grow: whether clusters that multiply all numbers, and noise that grows with these, are
-            looked for.
+        units: shape (numbers,), the number of clusters of each.
+        may_grow: whether to look for clusters that multiply all numbers, and for noise that grows
+            with them.
     """
-    counts = units.astype(np.float64)
+    cluster_counts = units.astype(np.float64)
     along, values = sums.along[sums.factor], sums.values
     by_cluster = np.where(along.present, sums.finish(along.sums), np.nan)
     crossing = read_crossing(sums.keys, by_cluster)
     is_mean = sums.finish.name in (MEAN.name, DIFFERENCE.name)
     has_enough = np.count_nonzero(crossing.counted) >= FEWEST_VARIANCES
     if not (may_grow and is_mean and has_enough):
-        source, prior = moderate_variances(variance, counts, crossing.counted)
-        return source, prior, None
+        source, prior = moderate_variances(variance, cluster_counts, crossing.counted)
+        return ModeratedNumbers(source, prior)
     gain = estimate_gain(along.sums, sums.finish, crossing)
-    if gain.found.any():
-        # The gain is a source of its own: only the residual is left to a number.
-        residual = np.where(gain.found, divide(gain.residual, counts), variance)
-        variance = without_rounding(residual, units, values)
-    trend = fit_trend(counts * variance, counts - 1, values, gain.residual, crossing.counted)
-    source, prior = moderate_variances(variance, counts, crossing.counted, trend)
-    return source, prior, gain.source if gain.found.any() else None
+    has_gain = gain.is_significant
+    if has_gain.any():
+        # The gain is a source of its own, so it goes out of the variances of single numbers.
+        residual = divide(gain.residual_cluster_variance, cluster_counts)
+        variance = without_rounding(np.where(has_gain, residual, variance), units, values)
+    trend = fit_trend(
+        cluster_variance=cluster_counts * variance,
+        df=cluster_counts - 1,
+        values=values,
+        residual_cluster_variance=gain.residual_cluster_variance,
+        counted=crossing.counted,
+    )
+    source, prior = moderate_variances(variance, cluster_counts, crossing.counted, trend)
+    return ModeratedNumbers(source, prior, gain.source if has_gain.any() else None)
 
 
 def other_factor_variance(sums: Sums, factor: str) -> VarianceSource:
-    """Returns how much numbers vary with the units of another factor than the first."""
+    """Returns the jackknife variance of numbers over a factor other than the first.
+
+    Units of other factors may share what the sums count, so the totals are those of the first
+    factor. The variance is NaN for a number with a single unit.
+    """
     along = sums.along[factor]
     without = leave_one_out(along.sums, sums.totals, sums.finish.function)
     variance, _ = jackknife(without)
@@ -242,9 +308,15 @@ def other_factor_variance(sums: Sums, factor: str) -> VarianceSource:
 
 
 def format_sources(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
-    """Returns the variances of numbers over prompt formats, if there are several.
+    """Returns the variances of numbers over prompt formats, computed as over a first factor.
 
-    They are computed as over a first factor.
+    Args:
+        sums: the numbers, from `Sums.clustered`.
+        may_grow: see `first_factor_variance`.
+
+    Returns:
+        Empty with a single format. Else the variance of the numbers, 0 for a number that is the
+        same in all formats, and perhaps the variance of a gain over formats.
     """
     if PROMPT_FORMATS not in sums.along:
         return []
@@ -253,7 +325,7 @@ def format_sources(sums: Sums, *, may_grow: bool) -> list[VarianceSource]:
     of_formats = replace(sums, along={PROMPT_FORMATS: sums.along[PROMPT_FORMATS]})
     over_formats = first_factor_variance(of_formats, may_grow=may_grow)
     source, *gain = over_formats.sources
-    # Formats in which numbers are all the same add nothing to what clusters tell.
+    # A number that is the same in all formats has no variance of its own (NaN), but adds 0 here.
     is_constant = np.isnan(source.variance) & (over_formats.units > 1)
     variance = np.where(is_constant, 0.0, source.variance)
     return [source._replace(variance=variance), *gain]
@@ -266,12 +338,12 @@ compared with.
 
 
 class Side(NamedTuple):
-    """The names on one side of numbers.
+    """The names on one side of a comparison.
 
     Attributes:
-        means: shape (numbers, names), of each name, NaN where a number has nothing of it.
-        weights: shape (numbers, names), how much of the side's mean is a name's.
-        groups: shape (names,), the group of each name, as only names of one group are alike.
+        means: shape (numbers, names), the mean of each name; NaN if a number has nothing of it.
+        weights: shape (numbers, names), the weight of a name in the side's mean; they sum to 1.
+        groups: shape (names,), the group of each name. Only names of one group are exchangeable.
     """
 
     means: FloatArray
@@ -279,48 +351,54 @@ class Side(NamedTuple):
     groups: IntArray
 
     @classmethod
-    def of(cls, sums: FloatArray, groups: IntArray) -> Side:
-        """Makes it of sums of shape (numbers, names, 2), sum and count."""
+    def from_sums(cls, sums: FloatArray, groups: IntArray) -> Side:
+        """Computes means and weights from sums of shape (numbers, names, 2): sum and count."""
         counts = sums[..., 1]
         means = divide(sums[..., 0], counts)
         weights = divide(counts, counts.sum(axis=1, keepdims=True))
         return cls(means, weights, groups)
 
     def only(self, numbers: IntArray) -> Side:
-        """Returns the names of some numbers."""
+        """Returns the side of some of the numbers, by their positions."""
         return Side(self.means[numbers], self.weights[numbers], self.groups)
 
     @property
     def spread(self) -> FloatArray:
-        """The variance of the side's mean in variances of a name: 1 / names where names weigh
-        alike.
+        """By what the variance of a name is multiplied in the side's mean, shape (numbers,).
+
+        1 / names if all names have the same weight.
         """
         return np.asarray((self.weights**2).sum(axis=1))
 
 
 class Deviations(NamedTuple):
-    """How far names are from the mean of their group.
+    """Deviations of names from the mean of their group.
 
     Attributes:
-        values: shape (numbers, names), 0 where a number has nothing of a name.
-        df: shape (numbers,), degrees of freedom: names less groups.
+        values: shape (numbers, names); 0 if a number has nothing of a name.
+        df: shape (numbers,), degrees of freedom: names minus groups.
     """
 
     values: FloatArray
     df: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, groups: IntArray) -> Deviations:
-        """Subtracts the means of groups from values of shape (numbers, names), NaN for none."""
+    def from_values(cls, values: FloatArray, groups: IntArray) -> Deviations:
+        """Subtracts the means of groups from values.
+
+        Args:
+            values: shape (numbers, names), NaN if a number has nothing of a name.
+            groups: shape (names,), the group of each name.
+        """
         deviations, df = np.zeros_like(values), np.zeros(len(values))
         for group in np.unique(groups):
             is_own = groups == group
             own = values[:, is_own]
             known = ~np.isnan(own)
-            count = known.sum(axis=1)
-            means = divide(np.where(known, own, 0).sum(axis=1), count)
+            name_count = known.sum(axis=1)
+            means = divide(np.where(known, own, 0).sum(axis=1), name_count)
             deviations[:, is_own] = np.where(known, own - means[:, None], 0)
-            df += np.maximum(count - 1.0, 0)
+            df += np.maximum(name_count - 1.0, 0)
         return cls(deviations, df)
 
     @property
@@ -330,16 +408,18 @@ class Deviations(NamedTuple):
 
 
 def group_sources(sums: Sums) -> list[VarianceSource]:
-    """Returns the variance of numbers of groups over names: one source, or two.
+    """Returns the variance over names of numbers that compare groups.
 
-    There are two with ten attributes or more.
+    With at least `FEWEST_VARIANCES` numbers of the same names, such as ten attributes, a name's
+    deviation is split into a part in one attribute alone, moderated over attributes, and a part in
+    all of them.
 
     Args:
-        sums: numbers of two groups, along `terms`, or of a group and its partners, along `subjects`
-            and `others`.
+        sums: numbers that compare two lists of terms (factor `PAIR_OF_LISTS`), or a group with its
+            partners (factors `NAMES` and `PARTNERS`); see `has_two_sides`.
 
     Returns:
-        Variances are NaN where a side has no two names of one group.
+        One variance, or the two of the parts. NaN if a side has no two names of one group.
     """
     one, other = name_sides(sums)
     sets = numbers_by_names(sums)
@@ -353,197 +433,217 @@ def group_sources(sums: Sums) -> list[VarianceSource]:
 
 
 def unpooled_group_source(sums: Sums) -> VarianceSource:
-    """Returns how numbers of groups vary with names, each told from its own names alone; see
-    `welch`.
+    """Returns the variance over names of numbers of groups, each from its own deviations.
+
+    Unlike in `group_sources` nothing is borrowed from other numbers, however many there are.
     """
     return welch(*name_sides(sums))
 
 
 def has_two_sides(sums: Sums) -> bool:
-    """Says whether names stand on two sides of numbers, so that variances of both add up."""
+    """Whether numbers compare two samples of names, whose variances add up."""
     return PAIR_OF_LISTS in sums.along or {NAMES, PARTNERS} <= {*sums.along}
 
 
 def name_sides(sums: Sums) -> tuple[Side, Side]:
-    """Returns the names on both sides of numbers."""
+    """Returns the names on both sides of numbers; see `has_two_sides`, which must hold."""
     if PAIR_OF_LISTS in sums.along:
         return list_sides(sums.along[PAIR_OF_LISTS].sums)
     groups = name_groups(sums)
-    names = Side.of(sums.along[NAMES].sums, groups[NAMES])
-    partners = Side.of(sums.along[PARTNERS].sums, groups[PARTNERS])
+    names = Side.from_sums(sums.along[NAMES].sums, groups[NAMES])
+    partners = Side.from_sums(sums.along[PARTNERS].sums, groups[PARTNERS])
     return names, partners
 
 
 def list_sides(sums: FloatArray) -> tuple[Side, Side]:
-    """Returns the terms on both sides of differences of two lists, of shape (numbers, terms, 4)."""
-    alike = np.zeros(sums.shape[1], dtype=np.int64)
-    return Side.of(sums[..., :2], alike), Side.of(sums[..., 2:], alike)
-
-
-def lists_source(sums: FloatArray) -> VarianceSource:
-    """Returns how much differences of two lists vary with their terms.
+    """Returns the terms on both sides of differences of two lists.
 
     Args:
-        sums: shape (numbers, terms, 4), sum and count of the terms of one list, and of the other.
+        sums: shape (numbers, terms, 4), see `list_source`.
+    """
+    one_group = np.zeros(sums.shape[1], dtype=np.int64)
+    return Side.from_sums(sums[..., :2], one_group), Side.from_sums(sums[..., 2:], one_group)
+
+
+def list_source(sums: FloatArray) -> VarianceSource:
+    """Returns the variance over terms of differences of two lists.
+
+    Args:
+        sums: shape (numbers, terms, 4), the sum and count of each term in the first list, and in
+            the second list; a term that is not in a list has 0 there.
     """
     return welch(*list_sides(sums))
 
 
 def name_groups(sums: Sums) -> dict[str, IntArray]:
-    """Returns the group of each name, by factor.
+    """Returns the group of each name, for `NAMES` and `PARTNERS`.
 
-    Numbers of a group have only its own names along `subjects`.
+    The groups are read from the numbers: a number of a group has sums only for its own names along
+    `NAMES`. Names without any number, and partners that are no names of a group, are in group 0.
+
+    Returns:
+        By factor, shape (names,): codes that are the same for names of one group.
     """
     names, present = sums.along[NAMES].units, sums.along[NAMES].present
-    group_of: dict[str, int] = {}
+    group_codes: dict[str, int] = {}
     for key in group_keys("who"):
         if key not in sums.keys.columns:
             continue
         codes = sums.keys[key].cast(pl.String).rank("dense").fill_null(0).to_list()
         for is_own, code in zip(present, codes, strict=True):
-            for place in np.flatnonzero(is_own).tolist():
-                group_of[names[place]] = int(code)
+            for position in np.flatnonzero(is_own).tolist():
+                group_codes[names[position]] = int(code)
     groups = {}
     for factor in (NAMES, PARTNERS):
-        own = [group_of.get(name, 0) for name in sums.along[factor].units]
-        groups[factor] = np.array(own, dtype=np.int64)
+        codes = [group_codes.get(name, 0) for name in sums.along[factor].units]
+        groups[factor] = np.array(codes, dtype=np.int64)
     return groups
 
 
 def numbers_by_names(sums: Sums) -> list[IntArray]:
-    """Returns the numbers that differ in their attributes alone, together."""
-    about = []
+    """Returns sets of numbers that are about the same names and differ only in their attributes.
+
+    Returns:
+        The positions of the numbers of each set. Each number is in one set.
+    """
+    name_keys = []
     for key in KEYS:
         if key.name in sums.keys.columns and key.aspect != "what":
-            about.append(key.name)
-    if not about:
+            name_keys.append(key.name)
+    if not name_keys:
         return [np.arange(len(sums.keys))]
-    names = sums.keys.select(about).with_row_index("number")
-    parts = names.group_by(about, maintain_order=True)
-    return [rows["number"].to_numpy().astype(np.int64) for _, rows in parts]
+    rows = sums.keys.select(name_keys).with_row_index("position")
+    sets = rows.group_by(name_keys, maintain_order=True)
+    return [same_names["position"].to_numpy().astype(np.int64) for _, same_names in sets]
 
 
 def welch(one: Side, other: Side) -> VarianceSource:
     """Returns the variance of differences of two sides over names (Welch, 1947).
 
-    Degrees of freedom are by Satterthwaite (1946).
-
     Returns:
-        V = s² / n of one side plus that of the other; df = V² / sum of (s² / n)² / (n - 1).
+        V, the sum over both sides of s² / n, with the degrees of freedom of Satterthwaite (1946),
+        V² / sum of (s² / n)² / (n - 1). NaN for a number of which a side has no two names of one
+        group.
     """
     side_variances, side_dfs = [], []
     for side in (one, other):
-        apart = Deviations.of(side.means, side.groups)
-        squares = squares_without_rounding(apart.squares, side)
-        variance = divide(squares, apart.df) * side.spread
-        side_variances.append(np.where(apart.df > 0, variance, np.nan))
-        side_dfs.append(apart.df)
+        deviations = Deviations.from_values(side.means, side.groups)
+        squares = squares_without_rounding(deviations.squares, side)
+        variance = divide(squares, deviations.df) * side.spread
+        side_variances.append(np.where(deviations.df > 0, variance, np.nan))
+        side_dfs.append(deviations.df)
     variances, dfs = np.stack(side_variances), np.stack(side_dfs)
     variance = np.asarray(variances.sum(axis=0))
     satterthwaite = divide(variance**2, divide(variances**2, dfs).sum(axis=0))
-    # Where names are all the same, each side says so with all it has.
+    # If all names are equal V is 0, and Satterthwaite's formula is 0 / 0.
     return VarianceSource(variance, np.where(variance == 0, dfs.sum(axis=0), satterthwaite))
 
 
 def split_name_variance(one: Side, other: Side) -> tuple[VarianceSource, VarianceSource]:
-    """Returns the variance over names in one attribute, and the variance that attributes share.
-
-    Variances of one attribute are pooled over both sides, and strengthened by those of the others.
+    """Splits the variance over names into a part of one attribute and a part of all attributes.
 
     Args:
-        one: the names on one side, of numbers that differ in their attributes alone.
-        other: those on the other side.
+        one: the names on one side of numbers that differ only in their attributes, at least two.
+        other: the names on the other side.
+
+    Returns:
+        The variance in one attribute alone, pooled over both sides and moderated over attributes;
+        and the variance that all attributes of a name share. Both are NaN for a number of which a
+        side has no two names of one group.
     """
     attributes = len(one.means)
     squares, df = np.zeros(attributes), np.zeros(attributes)
     common_variance, common_df = np.zeros(attributes), 0.0
     is_known = np.ones(attributes, dtype=np.bool_)
     for side in (one, other):
-        apart = Deviations.of(side.means, side.groups)
+        deviations = Deviations.from_values(side.means, side.groups)
         has_name = ~np.isnan(side.means)
-        # The mean of a name's deviations over attributes is what it has in all of them.
-        common = divide(apart.values.sum(axis=0), has_name.sum(axis=0))
-        of_common = Deviations.of(common[None], side.groups)
-        rest = Deviations.of(np.where(has_name, apart.values - common, np.nan), side.groups)
+        # The mean of a name's deviations over attributes is what all of them share.
+        name_means = divide(deviations.values.sum(axis=0), has_name.sum(axis=0))
+        common = Deviations.from_values(name_means[None], side.groups)
+        rest_values = np.where(has_name, deviations.values - name_means, np.nan)
+        rest = Deviations.from_values(rest_values, side.groups)
         squares = squares + squares_without_rounding(rest.squares, side)
         df = df + rest.df
         is_known &= rest.df > 0
-        common_variance += divide(of_common.squares, of_common.df) * side.spread
-        common_df += float(of_common.df[0])
-    # A moderated variance is that of a mean of df + 1 units.
+        common_variance += divide(common.squares, common.df) * side.spread
+        common_df += float(common.df[0])
+    # `moderate_variances` takes variances of means of df + 1 units.
     moderated, _ = moderate_variances(divide(squares, df) / (df + 1), df + 1)
-    # Names that are all the same vary by nothing where no other attribute says otherwise.
+    # Names that are equal in all attributes have no prior either: their variance is 0, not NaN.
     variance = np.nan_to_num(moderated.variance) * (df + 1)
+    # The mean over attributes took 1 / attributes of the variance out of the deviations.
     variance = variance * (one.spread + other.spread) * attributes / (attributes - 1)
+    common_dfs = np.full(attributes, common_df)
     return (
         VarianceSource(np.where(is_known, variance, np.nan), moderated.df),
-        VarianceSource(np.where(is_known, common_variance, np.nan), np.full(attributes, common_df)),
+        VarianceSource(np.where(is_known, common_variance, np.nan), common_dfs),
     )
 
 
 def squares_without_rounding(squares: FloatArray, side: Side) -> FloatArray:
-    """Returns sums of squares, 0 where they are nothing but rounding."""
+    """Returns sums of squares of deviations, 0 if they are only rounding of the side's means."""
     largest = np.nan_to_num(np.abs(side.means)).max(axis=1, initial=0)
     return np.where(squares <= RELATIVE_ROUNDING * largest**2 * side.means.shape[1], 0.0, squares)
 
 
 PERSONS = "persons"
-"""The factor of persons. Its columns are no sums of numbers but residuals and their degrees of
-freedom; see `person_residuals`.
+"""The factor of persons. Its columns are residuals and their degrees of freedom, of which no number
+can be made; see `person_residuals`.
 """
 FEWEST_FREE = 3
-"""So many degrees of freedom residuals need at least to say anything of other persons."""
-DECIMALS_OF_DF = 9
-"""Degrees of freedom are added up from leverages, and whole but for rounding."""
+"""With fewer degrees of freedom residuals say nothing about other persons."""
+DF_DECIMALS = 9
+"""Degrees of freedom are sums of leverages: whole numbers, but for rounding."""
 
 
 def person_residuals(
     persons: list[str], means: FloatArray, design: FloatArray, squared_weights: FloatArray
 ) -> Along:
-    """Returns how far persons are from an additive model, for each of some contrasts of their
-    means.
+    """Returns the residuals of persons in an additive model, for each of some contrasts.
 
     A plain variance within groups would take effects of other factors for noise.
 
     Args:
-        persons: their names.
-        means: shape (persons,), the mean of each over questions.
-        design: shape (persons, parameters), of the additive model of all factors, with an
-            intercept.
-        squared_weights: shape (contrasts,), the sum of squares of the weights that a contrast gives
-            to persons.
+        persons: the names of the persons.
+        means: shape (persons,), the mean of each person over questions.
+        design: shape (persons, parameters), the design of an additive model of all factors, with
+            an intercept.
+        squared_weights: shape (contrasts,), for each contrast the sum of the squares of the weights
+            of persons.
 
     Returns:
         Shape (contrasts, persons, 2): the residual times the root of `squared_weights`, and the
-        part of the degrees of freedom that is a person's, 1 less the leverage. So the variance of a
-        contrast is the sum of squares of the one by the sum of the other, and residuals of two
-        models can be taken from each other.
+        person's part of the degrees of freedom, 1 - leverage. The variance of a contrast is the sum
+        of squared first columns / the sum of second columns. Residuals of two models can be
+        subtracted, which gives the variance of their difference.
     """
     hat = design @ np.linalg.pinv(design)
-    residuals, free = means - hat @ means, 1 - np.diag(hat)
+    residuals, df = means - hat @ means, 1 - np.diag(hat)
     scaled = np.sqrt(squared_weights)[:, None] * residuals
-    return Along(persons, np.stack([scaled, np.broadcast_to(free, scaled.shape)], axis=-1))
+    return Along(persons, np.stack([scaled, np.broadcast_to(df, scaled.shape)], axis=-1))
 
 
 def unknown_persons(persons: list[str], contrasts: int) -> Along:
-    """Returns that nothing is known of how contrasts vary with persons, as these do not stand in
-    all questions.
+    """Returns residuals without degrees of freedom: persons of which nothing can be estimated.
+
+    For persons that are not in all questions, so that they have no comparable means.
     """
     return Along(persons, np.zeros((contrasts, len(persons), 2)))
 
 
 def persons_source(sums: Sums) -> VarianceSource | None:
-    """Returns how much contrasts vary with persons.
+    """Returns the variance of contrasts over persons.
 
     Returns:
-        V = s² times the sum of squared weights, s² the variance of residuals. NaN for a contrast
-        with fewer than `FEWEST_FREE` degrees of freedom; None where that is so of all, or where
-        there are no persons.
+        s² times the sum of squared weights, s² being the variance of residuals. NaN for a contrast
+        with fewer than `FEWEST_FREE` degrees of freedom; None if all contrasts have fewer, or if
+        there are no persons: numbers then hold for the given persons.
     """
     if PERSONS not in sums.along:
         return None
     persons, columns = sums.along[PERSONS]
-    df = columns[..., 1].sum(axis=1).round(DECIMALS_OF_DF)
+    df = columns[..., 1].sum(axis=1).round(DF_DECIMALS)
     is_known = df >= FEWEST_FREE
     if not is_known.any():
         return None
