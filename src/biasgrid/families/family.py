@@ -483,7 +483,7 @@ class Stages(Protocol):
         """Adds numbers made of several sums, and the design: where the variance of the cell is."""
 
     def finishes(self, measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
-        """Returns the functions of sums beside `stats.sums.SHARED_FINISHES`, by their names in tables."""
+        """Returns the functions of sums beside `stats.sums.SHARED_FINISHES`, by name."""
 
     def validity(self, cell: MeasuredCell) -> Iterable[Check]:
         """Yields checks of whether a cell can be measured: values of measures with a `limit`."""
