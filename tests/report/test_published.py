@@ -5,9 +5,15 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from small_measures import measures_of
 
 from biasgrid.base.faults import InputError
-from biasgrid.report.published import published_rows, read_published, with_our_names
+from biasgrid.report.published import (
+    PUBLISHED_SCHEMA,
+    published_rows,
+    read_published,
+    with_our_names,
+)
 from biasgrid.report.run import ReportModel
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURES
@@ -120,3 +126,27 @@ def test_faulty_files_are_refused(content: str, message: str, tmp_path: Path) ->
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.json: cannot be read"):
         read_published(tmp_path / "nowhere.json")
+
+
+def test_a_subject_without_a_number_of_ours_does_not_count() -> None:
+    gammas = {"Ann": 0.3, "Bob": 0.1, "Cleo": None}
+    shared = {"model": "mine", "dataset": "names"}
+    ours = measures_of(
+        [shared | {"measure": "mu", "value": 0.2}]
+        + [
+            shared | {"measure": "gamma", "subject": subject, "value": gamma}
+            for subject, gamma in gammas.items()
+        ]
+    )
+    cell = {"dataset": "names", "kind": "QA", "label": "My BERT"}
+    published = pl.DataFrame(
+        [cell | {"measure": "mu", "value": 0.2}]
+        + [
+            cell | {"measure": "gamma", "subject": subject.lower(), "value": 0.1 * position}
+            for position, subject in enumerate(gammas)
+        ],
+        schema=PUBLISHED_SCHEMA,
+    )
+    summary = pl.DataFrame([cell | {"model": "mine", "measure": "mu", "value": 0.2}])
+    (row,) = published_rows(summary, ours, published)
+    assert (row["subjects"], row["gamma_correlation"]) == (2, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,13 @@ from biasgrid.stats.compare.references import read_references
 from biasgrid.stats.ordering import select_rows
 
 PUBLISHED_KEYS = ["dataset", "kind", "label"]
-COMPARED_MEASURES = ["mu", "eta"]
-OF_UNQOVER = ["mu", "eta", "margin", "gamma"]
-"""The measures that `published_rows` shows."""
+"""The columns that name a cell in published figures, which do not know our names of models."""
+CELL_MEASURES = ["mu", "eta"]
+"""Measures of whole cells that `published_rows` compares."""
+UNQOVER_MEASURES = ["mu", "eta", "margin", "gamma"]
+"""Measures of UnQover, which `published_measures` leaves to `published_rows`."""
+FEWEST_SUBJECTS = 3
+"""Minimum number of subjects for a correlation."""
 PUBLISHED_SCHEMA = pl.Schema(
     {
         "dataset": pl.String,
@@ -89,8 +93,9 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
         `label`, `measure`, `value`, `mark`, `best_mark`, `published_value` and `published_mark`
         (null where not published).
     """
-    of_cells = published.filter(pl.col("subject").is_null(), ~pl.col("measure").is_in(OF_UNQOVER))
-    theirs = of_cells.select(
+    is_other_measure = ~pl.col("measure").is_in(UNQOVER_MEASURES)
+    whole_cells = published.filter(pl.col("subject").is_null(), is_other_measure)
+    theirs = whole_cells.select(
         *PUBLISHED_KEYS, "measure", published_value="value", published_mark="mark"
     )
     ours = summary.filter(pl.col("bias_type").is_null(), options="")
@@ -112,14 +117,18 @@ def published_rows(
 
     Returns:
         A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`,
-        `published_mu`, `eta`, `published_eta` (null where not published), `gamma_correlation` (of
-        gamma(subject) over the `subjects` that both have; null for fewer than three).
+        `published_mu`, `eta`, `published_eta` (null where not published), and the
+        columns of `gamma_agreement`.
     """
     ours = values_by_cell(summary, ["model", *PUBLISHED_KEYS], "")
-    of_cells = published.filter(pl.col("subject").is_null())
-    theirs = values_by_cell(of_cells, PUBLISHED_KEYS, "published_")
+    whole_cells = published.filter(pl.col("subject").is_null())
+    theirs = values_by_cell(whole_cells, PUBLISHED_KEYS, "published_")
     rows = ours.join(theirs, on=PUBLISHED_KEYS, maintain_order="left").to_dicts()
-    return [{**row, **correlation_with_published(row, measures, published)} for row in rows]
+    for row in rows:
+        ours_of_cell = measures.filter(model=row["model"], dataset=row["dataset"])
+        is_same_cell = [pl.col(key) == row[key] for key in PUBLISHED_KEYS]
+        row |= gamma_agreement(ours_of_cell, published.filter(*is_same_cell))
+    return rows
 
 
 def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataFrame:
@@ -127,41 +136,36 @@ def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataF
 
     Args:
         rows: the rows of whole cells, with `measure` and `value`.
-        keys: the columns that tell cells apart.
+        keys: the columns that name a cell.
         prefix: the prefix of the two columns of values.
     """
     value = pl.col("value")
     columns = [
         value.filter(measure=measure).first().alias(f"{prefix}{measure}")
-        for measure in COMPARED_MEASURES
+        for measure in CELL_MEASURES
     ]
-    of_measures = rows.filter(pl.col("measure").is_in(COMPARED_MEASURES))
-    return of_measures.group_by(keys, maintain_order=True).agg(columns)
+    cell_rows = rows.filter(pl.col("measure").is_in(CELL_MEASURES))
+    return cell_rows.group_by(keys, maintain_order=True).agg(columns)
 
 
-def correlation_with_published(
-    cell: Mapping[str, Any], measures: pl.DataFrame, published: pl.DataFrame
-) -> dict[str, Any]:
+def gamma_agreement(measures: pl.DataFrame, published: pl.DataFrame) -> dict[str, Any]:
     """Correlates our gamma(subject) of a cell with the published ones.
 
     Args:
-        cell: `model` and the keys of a cell.
-        measures: schema `MEASURES`.
-        published: schema `PUBLISHED_SCHEMA`.
+        measures: our numbers of the cell (schema `MEASURES`).
+        published: the published figures of the cell (schema `PUBLISHED_SCHEMA`).
 
     Returns:
-        `gamma_correlation` (None for fewer than three subjects, or if either does not vary) and
-        `subjects`.
+        `subjects`, the number of subjects with a value in both, and `gamma_correlation`, None for
+        fewer than three of them, or if either does not vary.
     """
     # Published names are in lower case, some with a hyphen where ours have a space.
     name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
-    same_cell = [pl.col(key) == cell[key] for key in PUBLISHED_KEYS]
-    published_gammas = published.filter(pl.col("measure") == "gamma", *same_cell)
-    gammas = select_rows(measures, "gamma", ["subject"])
-    gammas = gammas.filter(model=cell["model"], dataset=cell["dataset"])
-    theirs = published_gammas.select(name=name, theirs="value")
-    both = gammas.select(name=name, ours="value").join(theirs, on="name")
+    ours = select_rows(measures, "gamma", ["subject"]).select(name=name, ours="value")
+    theirs = published.filter(measure="gamma").select(name=name, theirs="value")
+    # A withheld number of ours, and a published mark without a number, are null.
+    both = ours.join(theirs, on="name").drop_nulls(["ours", "theirs"])
     correlation = None
-    if both.height >= 3:
+    if both.height >= FEWEST_SUBJECTS:
         correlation = both.select(pl.corr("ours", "theirs").fill_nan(None)).item()
     return {"gamma_correlation": correlation, "subjects": both.height}
