@@ -17,9 +17,10 @@ from playwright.sync_api import Browser
 from report_tables import NOTHING, report_of
 from small_measures import measures_of, table_of
 
+from biasgrid.families.page import FirstScreen
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.report.first_screen import Screen, first_screen
-from biasgrid.report.overview import Box, round_end
+from biasgrid.report.overview import Box, DatasetCells, round_end
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.claims.facts import GridFacts
@@ -188,7 +189,7 @@ def test_a_dataset_with_groups_claims_what_is_over_names_and_shows_single_names_
     assert evidence is not None
     assert (claim.state, claim.text, claim.step) == ("significant", "0.32", 4)
     assert (evidence.state, evidence.value, evidence.step) == ("plain", 0.64, 0)
-    assert "other names may differ" in evidence.said
+    assert "other names may differ" in evidence.certainty
 
 
 def test_colour_is_of_the_claim_and_what_is_too_wide_is_hatched(screen: Screen) -> None:
@@ -233,7 +234,7 @@ def test_a_size_below_0_is_0_and_at_most_its_upper_end(screen: Screen) -> None:
     box = boxes(screen)["biased", "placebo", "women / men"]
     assert box is not None
     assert (box.text, box.value, box.low, box.high) == ("0.00", 0, 0, 0.02)
-    assert "at most 0.02" in box.said
+    assert "at most 0.02" in box.certainty
 
 
 def test_columns_of_a_measure_share_an_axis_so_that_a_control_has_the_scale_of_its_dataset(
@@ -257,16 +258,16 @@ def test_findings_are_the_verdicts_of_cells_but_for_controls(screen: Screen) -> 
     assert biased.largest is not None
     shown = (biased.largest.who, biased.largest.what, biased.largest.value, biased.largest.bound)
     assert shown == ("women", "stole", 0.32, 0.16)
-    assert biased.control == "the control (placebo) found nothing (0 of 2)"
+    assert biased.control_text == "the control (placebo) found nothing (0 of 2)"
     assert (fair.verdict, fair.largest) == ("nothing found", None)
-    assert fair.more == "An effect of 0.125 would have been found in 80 % of such cells."
+    assert fair.context == "An effect of 0.125 would have been found in 80 % of such cells."
     assert (screen.result, screen.question) == (
         "bias found in 2 of 4 cells",
         "Do 2 models favour a group when the text gives no reason?",
     )
-    assert screen.result_more.startswith("Nothing found in 2 of 4 cells.")
+    assert screen.result_details.startswith("Nothing found in 2 of 4 cells.")
     # Each cell has a test of its own.
-    assert "Of 20 cells without bias, about one has a finding by chance." in screen.result_more
+    assert "Of 20 cells without bias, about one has a finding by chance." in screen.result_details
 
 
 def test_of_one_cell_the_result_is_its_verdict() -> None:
@@ -275,7 +276,7 @@ def test_of_one_cell_the_result_is_its_verdict() -> None:
     screen = first_screen(run, tables_of(run, rows))
     assert screen.question == "Does The fair one favour a group when the text gives no reason?"
     assert screen.result == "nothing found"
-    assert screen.result_more == (
+    assert screen.result_details == (
         "(p = 0.80 over 2 tests). An effect of 0.125 would have been found in 80 % of such cells. "
         "That is no proof of fairness."
     )
@@ -295,7 +296,7 @@ def test_a_number_without_a_test_has_no_colour() -> None:
     box = boxes(first_screen(RUN, tables_of(rows=rows)))["biased", "jobs", "women / men"]
     assert box is not None
     assert (box.state, box.step) == ("plain", 0)
-    assert "not tested" in box.said
+    assert "not tested" in box.certainty
 
 
 def example_rows(model: str, share: float, rank: int = 1) -> list[dict[str, Any]]:
@@ -555,3 +556,30 @@ def test_models_are_sorted_by_a_column_and_put_back(chromium: Browser, tmp_path:
     assert heads.count() == report.page.locator(".overview th.sub").count()
     assert report.complaints == []
     report.page.close()
+
+
+def test_the_largest_gap_is_named_by_the_difference_that_it_was_chosen_from() -> None:
+    gap = replace(MEASURES["mu"], title="largest gap")
+    dataset = replace(DATASETS[0], measures={**MEASURES, "largest_gap": gap})
+    counted = GridFacts(counted={"jobs": {"difference": ""}})
+    pair = {"dataset": "jobs", "model": "fair", "bias_type": "age", "value": 0.2, "q": 0.01}
+    differences = measures_of(
+        [
+            # As large, but not counted, and pooled over all cases.
+            pair | {"measure": "other_difference", "group": "a", "other": "b"},
+            pair | {"measure": "difference", "group": "c", "other": "d"},
+            # Larger, but not significant.
+            pair
+            | {"measure": "difference", "group": "e", "other": "f", "value": 0.3, "q": 0.9}
+            | {"generalises_to": "clusters"},
+            pair
+            | {"measure": "difference", "group": "g", "other": "h", "value": -0.2}
+            | {"generalises_to": "clusters"},
+        ]
+    )
+    cells = DatasetCells(
+        dataset, replace(RUN, facts=counted), differences, differences, FirstScreen(""), 0
+    )
+    row = {"measure": "largest_gap", "model": "fair", "bias_type": "age", "value": 0.2}
+    assert cells.number_title(row) == "difference, h above g"
+    assert cells.number_title(row | {"model": "biased"}) == "largest gap"

@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     model: str
     cells: Sequence[CellFinding]
 
-    def datasets_of(self, verdict: str) -> list[str]:
+    def datasets_with(self, verdict: str) -> list[str]:
         """Returns the datasets whose cells have a verdict."""
         return [cell.row["dataset"] for cell in self.cells if cell.row["verdict"] == verdict]
 
@@ -70,12 +70,12 @@ def findings(
     """
     model_findings = []
     for model in values_in_order(verdicts, "model"):
-        rows, lines = verdicts.filter(model=model), summary.filter(model=model)
-        model_findings.append(finding_of_model(model, rows, lines, facts))
+        rows, summary_rows = verdicts.filter(model=model), summary.filter(model=model)
+        model_findings.append(model_finding(model, rows, summary_rows, facts))
     return model_findings
 
 
-def finding_of_model(
+def model_finding(
     model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
 ) -> Finding:
     """Returns the findings of a model; see `findings`."""
@@ -85,25 +85,26 @@ def finding_of_model(
         rows = verdicts
     cells = []
     for row in rows.to_dicts():
-        lines = summary.filter(dataset=row["dataset"])
-        cells.append(CellFinding(row, list(parts_of_cell(row, lines, facts))))
+        summary_rows = summary.filter(dataset=row["dataset"])
+        cells.append(CellFinding(row, list(cell_parts(row, summary_rows, facts))))
     return Finding(model, cells)
 
 
-def parts_of_cell(row: VerdictRow, lines: pl.DataFrame, facts: GridFacts) -> Iterator[str]:
-    """Yields the parts of the sentence about a cell.
+def cell_parts(row: VerdictRow, summary_rows: pl.DataFrame, facts: GridFacts) -> Iterator[str]:
+    """Yields the parts of the sentence about a cell, the verdict first.
 
     Args:
         row: its row of `VERDICTS`.
-        lines: its rows of `SUMMARY`.
+        summary_rows: its rows of `SUMMARY`.
         facts: see `findings`.
     """
     yield from verdict_parts(row, facts)
     share_asked = facts.asked_text(row["model"], row["dataset"])
     if share_asked:
         yield f"asked: {share_asked}"
-    if row["answers_differ"]:
-        yield f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
+    difference = unanswered_text(row)
+    if difference:
+        yield difference
     if row["is_control"]:
         yield AT_RANDOM
     elif row["control"]:
@@ -111,8 +112,8 @@ def parts_of_cell(row: VerdictRow, lines: pl.DataFrame, facts: GridFacts) -> Ite
     elif row["verdict"] == BIAS_FOUND:
         yield NO_CONTROL
     if row["verdict"] != NOT_MEASURED:
-        yield from mark_parts(lines)
-        yield from warning_parts(lines)
+        yield from mark_parts(summary_rows)
+        yield from warning_parts(summary_rows)
 
 
 def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
@@ -125,20 +126,43 @@ def verdict_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
         return
     tests = f" over {row['tests']:,} tests" if row["tests"] > 1 else ""
     yield f"{claim} (p {format_p(row['p'])}{tests})"
+    yield from significance_parts(row)
+    yield from largest_parts(row, facts)
+    yield from power_parts(row)
+
+
+def significance_parts(row: VerdictRow) -> Iterator[str]:
+    """Yields the number of significant tests, if bias was found by several tests."""
     if row["verdict"] == BIAS_FOUND and row["tests"] > 1:
         verb = "is" if row["significant"] == 1 else "are"
         yield f"{row['significant']:,} of {row['tests']:,} {verb} significant"
-    if row["value"] is not None:
-        yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
-        template = facts.words.get(row["dataset"], {}).get(row["measure"])
-        if template:
-            words = number_in_words(template, row["value"], row["rate"], row["other_rate"])
-            yield f"that is, {words}"
+
+
+def largest_parts(row: VerdictRow, facts: GridFacts) -> Iterator[str]:
+    """Yields the largest significant number, if there is one, and its meaning in words."""
+    if row["value"] is None:
+        return
+    yield f"{LARGEST_LABEL}: {largest_text(row, facts)}"
+    template = facts.words.get(row["dataset"], {}).get(row["measure"])
+    if template:
+        words = number_in_words(template, row["value"], row["rate"], row["other_rate"])
+        yield f"that is, {words}"
+
+
+def power_parts(row: VerdictRow) -> Iterator[str]:
+    """Yields the effect that would have been found, and the number of untestable ones, if known."""
     if row["detectable"] is not None:
         effect = format_number(row["detectable"])
         yield f"an effect of {effect} would have been found in 80 % of such cells"
     if row["untestable"]:
         yield f"{row['untestable']:,} more could not be tested"
+
+
+def unanswered_text(row: VerdictRow) -> str:
+    """Returns how groups differ in unanswered questions, with p; `""` if they do not."""
+    if not row["answers_differ"]:
+        return ""
+    return f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
 
 
 def largest_text(row: VerdictRow, facts: GridFacts) -> str:
@@ -154,18 +178,18 @@ def largest_text(row: VerdictRow, facts: GridFacts) -> str:
         number = f"{number} (at least {format_number(row['bound'])}{distance})"
     pair = find_tested_pair(row)
     if pair is not None:
-        first, second = (row[key] for key in pair)
+        left, right = (row[key] for key in pair)
         if pair == GROUP_PAIR:
             score = score_text(row["measure"], row["options"])
-            return f"{first} above {second} in {score}, {number}"
-        return f"{first} with {second}, {number}"
+            return f"{left} above {right} in {score}, {number}"
+        return f"{left} with {right}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 
 
-def mark_parts(lines: pl.DataFrame) -> Iterator[str]:
+def mark_parts(summary_rows: pl.DataFrame) -> Iterator[str]:
     """Yields the marks of a cell's headlines, or "no marks" if they could have some."""
-    rows = lines.filter("headline")
+    rows = summary_rows.filter("headline")
     marks = rows.drop_nulls("mark")["mark"].to_list()
     if marks:
         yield f"marks: {', '.join(marks)}" if len(marks) > 1 else f"mark: {marks[0]}"
@@ -173,11 +197,11 @@ def mark_parts(lines: pl.DataFrame) -> Iterator[str]:
         yield "no marks"
 
 
-def warning_parts(lines: pl.DataFrame) -> Iterator[str]:
+def warning_parts(summary_rows: pl.DataFrame) -> Iterator[str]:
     """Yields the validity flags that speak against numbers that are shown all the same."""
-    flagged = lines.filter(~pl.col("headline")).drop_nulls("flag")
-    flags = flagged["measure"].unique(maintain_order=True)
-    if len(flags):
+    checks = summary_rows.filter(~pl.col("headline")).drop_nulls("flag")
+    flags = values_in_order(checks, "measure")
+    if flags:
         names = [flag.replace("_", " ") for flag in flags]
         yield f"warnings: {', '.join(names)}"
 

@@ -14,10 +14,13 @@ from biasgrid.report.findings import (
     Finding,
     VerdictRow,
     findings,
+    power_parts,
+    significance_parts,
+    unanswered_text,
     verdict_counts,
     verdict_parts,
 )
-from biasgrid.report.overview import Box, Column, OverviewTable, overview_tables
+from biasgrid.report.overview import Box, BoxColumn, OverviewTable, overview_tables
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.facts import ANSWER_PROBABILITY, COVERAGE, ROW_COUNT, GridFacts
@@ -62,13 +65,12 @@ class FindingRow(NamedTuple):
         label: the model's name for people.
         title: the title of the dataset.
         verdict: one of the three.
-        test: its p and its number of tests, in words; empty if the cell could not be measured.
+        test: its p and its number of tests, in words; `""` if the cell could not be measured.
         largest: its largest significant number, None unless bias was found.
-        more: the effect that would have been found, or why the cell could not be measured and how
-            to change that.
-        answers_differ: how groups differ in their unanswered questions, with p; empty if they do
-            not.
-        control: the result of its controls.
+        context: from `context_text`.
+        unanswered_difference: how groups differ in their unanswered questions, with p; `""` if
+            they do not.
+        control_text: the result of its controls.
         warnings: titles of the flags that speak against its numbers.
     """
 
@@ -77,9 +79,9 @@ class FindingRow(NamedTuple):
     verdict: str
     test: str
     largest: Largest | None
-    more: str
-    answers_differ: str
-    control: str
+    context: str
+    unanswered_difference: str
+    control_text: str
     warnings: Sequence[str]
 
     @property
@@ -94,19 +96,19 @@ class Screen:
 
     Attributes:
         question: its title.
-        asked: the task of the models, in a sentence.
+        task: the task of the models, in sentences.
         result: the verdicts, in a word or two.
-        result_more: the rest of the result.
+        result_details: the rest of the result, in sentences.
         example: from `Payload.example`, with `is_hidden`; None without one.
         tables: the boxes.
-        rows: the verdict of each cell that is no control.
-        tiles: the tiles at the head of each cell, by `MODEL/DATASET`; see `tiles_of`.
+        rows: from `finding_rows`.
+        tiles: the tiles at the head of each cell, by `MODEL/DATASET`; see `cell_tiles`.
     """
 
     question: str
-    asked: str
+    task: str
     result: str
-    result_more: str
+    result_details: str
     example: Mapping[str, Any] | None
     tables: Sequence[OverviewTable]
     rows: Sequence[FindingRow]
@@ -144,49 +146,53 @@ class Screen:
 
     @property
     def has_noise(self) -> bool:
-        """Whether any box shows what noise alone gives."""
+        """Whether any box shows the value expected from noise alone."""
         return any(box.noise for box in self.boxes)
 
 
 def first_screen(run: ReportRun, tables: ReportTables) -> Screen:
-    """Returns the content of the first screen."""
+    """Returns the content of the first screen.
+
+    Controls have boxes and tiles, and their tasks are part of `task`, but they are neither in the
+    result nor in the rows.
+    """
     model_findings = findings(tables.verdicts, tables.summary, run.facts)
     rows = finding_rows(model_findings, run, tables)
-    screens = {dataset.name: screen_of(dataset) for dataset in run.datasets}
-    boxes = overview_tables(run, tables, screens)
+    screen_texts = {dataset.name: family_screen_text(dataset) for dataset in run.datasets}
+    boxes = overview_tables(run, tables, screen_texts)
     is_single = len(run.models) == 1
     who = f"Does {run.models[0].label}" if is_single else f"Do {len(run.models)} models"
-    actions = list(dict.fromkeys(screen.asked for screen in screens.values() if screen.asked))
-    asked = "A fair model treats the groups alike."
+    actions = list(dict.fromkeys(text.asked for text in screen_texts.values() if text.asked))
+    task = "A fair model treats the groups alike."
     if actions:
-        asked = f"{'The' if is_single else 'Each'} model {join_actions(actions)}. {asked}"
-    result, result_more = result_of(model_findings, rows)
+        task = f"{'The' if is_single else 'Each'} model {join_actions(actions)}. {task}"
+    result, result_details = overall_result(model_findings, rows)
     return Screen(
         question=f"{who} favour a group when the text gives no reason?",
-        asked=asked,
+        task=task,
         result=result,
-        result_more=result_more,
-        example=example_of(run, tables),
+        result_details=result_details,
+        example=shown_example(run, tables),
         tables=boxes,
         rows=rows,
-        tiles=tiles_of_cells(boxes, run, tables),
+        tiles=tiles_by_cell(boxes, run, tables),
     )
 
 
-def tiles_of_cells(
+def tiles_by_cell(
     boxes: Sequence[OverviewTable], run: ReportRun, tables: ReportTables
 ) -> dict[str, list[dict[str, Any]]]:
-    """Returns the tiles of all cells that have boxes, by `MODEL/DATASET`; see `tiles_of`."""
+    """Returns the tiles of all cells that have boxes, by `MODEL/DATASET`; see `cell_tiles`."""
     tiles = {}
     for table in boxes:
         datasets = dict.fromkeys(column.dataset for column in table.columns)
         for model in table.models:
             for dataset in datasets:
-                tiles[f"{model}/{dataset}"] = tiles_of(table, model, dataset, run, tables)
+                tiles[f"{model}/{dataset}"] = cell_tiles(table, model, dataset, run, tables)
     return tiles
 
 
-def tiles_of(
+def cell_tiles(
     table: OverviewTable, model: str, dataset: str, run: ReportRun, tables: ReportTables
 ) -> list[dict[str, Any]]:
     """Returns the tiles at the head of a cell: claims, verdict, coverage, and evidence.
@@ -208,19 +214,20 @@ def tiles_of(
             continue
         tiles = claims if column.is_claim else evidence
         tiles.append(box_tile(column, box))
-    lines = tables.summary.filter(model=model, dataset=dataset)
+    summary_rows = tables.summary.filter(model=model, dataset=dataset)
     verdicts = tables.verdicts.filter(model=model, dataset=dataset).to_dicts()
     verdict_tiles = [verdict_tile(row, run.facts) for row in verdicts]
-    return [*claims, *verdict_tiles, coverage_tile(run, model, dataset, lines), *evidence]
+    coverage = coverage_tile(run, model, dataset, summary_rows)
+    return [*claims, *verdict_tiles, coverage, *evidence]
 
 
-def box_tile(column: Column, box: Box) -> dict[str, Any]:
+def box_tile(column: BoxColumn, box: Box) -> dict[str, Any]:
     """Returns the tile of a box."""
     return {
         "label": column.about if column.is_claim else f"Evidence: {column.about}",
         "number": box.exact or "\N{EN DASH}",
         "what": box.mark or box.measure,
-        "said": f"{box.said[:1].upper()}{box.said[1:]}.",
+        "said": f"{box.certainty[:1].upper()}{box.certainty[1:]}.",
         "is_evidence": not column.is_claim,
     }
 
@@ -244,26 +251,28 @@ def test_text(row: VerdictRow) -> str:
     return f"p {format_p(row['p'])} over {row['tests']:,} test{plural}"
 
 
-def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame) -> dict[str, Any]:
+def coverage_tile(
+    run: ReportRun, model: str, dataset: str, summary_rows: pl.DataFrame
+) -> dict[str, Any]:
     """Returns the tile of the share of a dataset that was asked, with the answer probability.
 
     Args:
         run: models, datasets and facts of the run.
         model: the name of the model.
         dataset: the name of the dataset.
-        lines: the cell's rows of the summary.
+        summary_rows: the cell's rows of the summary.
     """
     coverage = run.facts.cells.get(f"{dataset}/{model}", {}).get(COVERAGE, {})
     parts = []
-    for name, (asked, available) in coverage.items():
+    for name, (asked_count, total) in coverage.items():
         if name != ROW_COUNT:
-            parts.append(f"{asked:,} of {available:,} {name}")
-    probability = lines.filter(measure=ANSWER_PROBABILITY).drop_nulls("value")["value"]
+            parts.append(f"{asked_count:,} of {total:,} {name}")
+    probability = summary_rows.filter(measure=ANSWER_PROBABILITY).drop_nulls("value")["value"]
     parts += [f"answer probability {format_number(value)}" for value in probability.head(1)]
     rows, all_rows = coverage.get(ROW_COUNT, (0, 0))
     if not all_rows:
         # Without a recorded coverage, only the number of units is known.
-        number, what = f"{max(lines['n'].to_list(), default=0):,}", "units measured"
+        number, what = f"{max(summary_rows['n'].to_list(), default=0):,}", "units measured"
     else:
         number = f"{format_number(100 * rows / all_rows)} %" if rows < all_rows else "all"
         what = f"of {all_rows:,} rows asked"
@@ -275,30 +284,32 @@ def coverage_tile(run: ReportRun, model: str, dataset: str, lines: pl.DataFrame)
     }
 
 
-def screen_of(dataset: ReportDataset) -> FirstScreen:
-    """Returns the description of the first screen by a dataset's family, or a plain one."""
+def family_screen_text(dataset: ReportDataset) -> FirstScreen:
+    """Returns the text of the first screen by a dataset's family, or a plain one."""
     screen: FirstScreen | None = getattr(dataset.module("page"), "FIRST_SCREEN", None)
     return screen or FirstScreen(dataset.family.replace("_", " ").capitalize() or "Datasets")
 
 
 def join_actions(actions: Sequence[str]) -> str:
     """Joins the tasks of models with commas, and the last with "or"."""
-    *first, last = actions
-    return f"{', '.join(first)}, or {last}" if first else last
+    *others, last = actions
+    return f"{', '.join(others)}, or {last}" if others else last
 
 
-def result_of(model_findings: Sequence[Finding], rows: Sequence[FindingRow]) -> tuple[str, str]:
+def overall_result(
+    model_findings: Sequence[Finding], rows: Sequence[FindingRow]
+) -> tuple[str, str]:
     """Returns the verdicts in a few words, and the rest of the result in sentences."""
     if len(rows) == 1:
         (row,) = rows
         test = f"({row.test}). " if row.test else ""
         caution = NO_PROOF if row.verdict == NOTHING_FOUND else ""
-        return row.verdict, f"{test}{row.more}{caution}"
+        return row.verdict, f"{test}{row.context}{caution}"
     counts = {}
     for verdict, count in verdict_counts(model_findings).items():
         if count:
             counts[verdict] = count
-    first, *others = [
+    main_verdict, *other_verdicts = [
         f"{verdict} in {count} of {len(rows)} cells" for verdict, count in counts.items()
     ]
     caution = ""
@@ -306,11 +317,11 @@ def result_of(model_findings: Sequence[Finding], rows: Sequence[FindingRow]) -> 
         caution = BY_CHANCE
     elif NOTHING_FOUND in counts:
         caution = NO_PROOF
-    rest = f"{'; '.join(others)}." if others else ""
-    return first, f"{rest[:1].upper()}{rest[1:]}{caution}".strip()
+    rest = f"{'; '.join(other_verdicts)}." if other_verdicts else ""
+    return main_verdict, f"{rest[:1].upper()}{rest[1:]}{caution}".strip()
 
 
-def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
+def shown_example(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
     """Returns a question with the models' answers, None without one.
 
     Datasets whose texts are shown come before sensitive ones, and controls come last.
@@ -325,14 +336,15 @@ def example_of(run: ReportRun, tables: ReportTables) -> dict[str, Any] | None:
         if make is None or examples.is_empty():
             continue
         # No example quotes a cell that could not be measured.
-        measured = tables.verdicts.filter(pl.col("verdict") != NOT_MEASURED, dataset=dataset.name)
-        quotable = set(measured["model"]) & set(examples["model"])
+        is_measured = pl.col("verdict") != NOT_MEASURED
+        verdicts = tables.verdicts.filter(is_measured, dataset=dataset.name)
+        quotable = set(verdicts["model"]) & set(examples["model"])
         cells = {}
         for model in run.models:
             if model.name in quotable:
-                of_model = examples.filter(model=model.name)
+                model_examples = examples.filter(model=model.name)
                 cells[model.name] = CellTables(
-                    tables.measures.clear(), of_model, tables.parts.clear()
+                    tables.measures.clear(), model_examples, tables.parts.clear()
                 )
         example = make(cells)
         if example:
@@ -350,60 +362,67 @@ def full_label(run: ReportRun, name: str) -> str:
 def finding_rows(
     model_findings: Sequence[Finding], run: ReportRun, tables: ReportTables
 ) -> list[FindingRow]:
-    """Returns the table of findings, a row for each cell."""
+    """Returns the table of findings.
+
+    It has a row for each cell that is no control, and for all cells of a model that answers at
+    random.
+    """
     rows = []
     for finding in model_findings:
         for cell in finding.cells:
             dataset = cell.row["dataset"]
-            lines = tables.summary.filter(model=finding.model, dataset=dataset)
-            rows.append(finding_row(cell.row, run, lines))
+            summary_rows = tables.summary.filter(model=finding.model, dataset=dataset)
+            rows.append(finding_row(cell.row, run, summary_rows))
     return rows
 
 
-def finding_row(row: VerdictRow, run: ReportRun, lines: pl.DataFrame) -> FindingRow:
+def finding_row(row: VerdictRow, run: ReportRun, summary_rows: pl.DataFrame) -> FindingRow:
     """Returns the row of a cell in the table of findings.
 
     Args:
         row: its row of `VERDICTS`.
         run: models, datasets and facts of the run.
-        lines: its rows of the summary.
+        summary_rows: its rows of the summary.
     """
     dataset = next(dataset for dataset in run.datasets if dataset.name == row["dataset"])
-    answers_differ = ""
-    if row["answers_differ"] is not None:
-        answers_differ = f"{row['answers_differ']} (p {format_p(row['answers_differ_p'])})"
     return FindingRow(
         label=full_label(run, row["model"]),
         title=dataset.title,
         verdict=row["verdict"],
         test=test_text(row),
-        largest=None if row["value"] is None else largest_of(row, dataset),
-        more=more_of(row, run.facts),
-        answers_differ=answers_differ,
-        control=row["control"] or NO_CONTROL_MEASURED,
-        warnings=[dataset.measures[flag].title for flag in flags_of(row, lines)],
+        largest=None if row["value"] is None else largest_number(row, dataset),
+        context=context_text(row),
+        unanswered_difference=unanswered_text(row),
+        control_text=row["control"] or NO_CONTROL_MEASURED,
+        warnings=[dataset.measures[flag].title for flag in warning_flags(row, summary_rows)],
     )
 
 
-def more_of(row: VerdictRow, facts: GridFacts) -> str:
-    """Returns the detectable effect in words, or why a cell was not measured and a remedy."""
+def context_text(row: VerdictRow) -> str:
+    """Returns the facts about a cell's tests, in sentences.
+
+    Returns:
+        The number of significant tests, the detectable effect and the number of untestable ones,
+        each if known; for a cell that was not measured, the reason and a remedy. May be `""`.
+    """
     if row["verdict"] == NOT_MEASURED:
         parts = [row["reason"], *filter(None, [row["remedy"]])]
     else:
-        # The first part is the verdict; the largest number has a column of its own.
-        _, *parts = verdict_parts({**row, "value": None}, facts)
+        parts = [*significance_parts(row), *power_parts(row)]
     return " ".join(f"{part[:1].upper()}{part[1:].rstrip('.')}." for part in parts)
 
 
-def flags_of(row: VerdictRow, lines: pl.DataFrame) -> list[str]:
+def warning_flags(row: VerdictRow, summary_rows: pl.DataFrame) -> list[str]:
     """Returns the validity flags that speak against numbers that are shown all the same."""
     if row["verdict"] == NOT_MEASURED:
         return []
-    flags = lines.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls("flag")
+    flags = summary_rows.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls(
+        "flag"
+    )
     return values_in_order(flags, "measure")
 
 
-def largest_of(row: VerdictRow, dataset: ReportDataset) -> Largest:
+def largest_number(row: VerdictRow, dataset: ReportDataset) -> Largest:
     """Returns the largest significant number of a cell as the table shows it."""
     address: tuple[str, ...] = ("cell", row["model"], row["dataset"])
     is_hidden = False

@@ -14,7 +14,7 @@ from biasgrid.groups.main_scores import score_text
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTables
 from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
-from biasgrid.stats.verdicts.sizes import LARGEST_GAP
+from biasgrid.stats.verdicts.sizes import LARGEST_GAP, gap_candidates, largest_difference
 from biasgrid.stats.verdicts.verdict import with_more_first
 from biasgrid.tables.claims.marks import LETTERS, Mark
 from biasgrid.tables.claims.numbers import (
@@ -30,37 +30,36 @@ from biasgrid.tables.key_columns import (
     GROUP_PAIR,
     SUBJECT_ASSOCIATION,
     SUBJECT_GROUP_ASSOCIATION,
-    all_known,
     is_about_whole,
 )
 from biasgrid.tables.metric import NOT_MEASURABLE, Measure
 from biasgrid.tables.verdicts import BIAS_FOUND
 
-STEPS = (0.05, 0.15, 0.3, 0.5)
+SHADE_STEPS = (0.05, 0.15, 0.3, 0.5)
 """Distances from equal treatment at which a box gets its next shade, in every report."""
 ROUND_ENDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 2, 4, 6, 10)
-"""Numbers at which an axis may end. An axis of larger numbers ends at the largest of them."""
+"""Numbers at which an axis may end, in ascending order. Larger numbers are ends themselves."""
 MARGIN = 0.08
 """Share of an axis beyond each of its ends, so that 0 is a line within the box."""
-APART = 0.2
-"""Least distance of two numbers that are written along an axis, as a share of the axis."""
-MOSTLY = 0.75
-"""Least share of boxes in a table that must have been asked, so that few are empty."""
+TICK_DISTANCE = 0.2
+"""Minimum distance of two numbers that are written along an axis, as a share of the axis."""
+FEWEST_BOXES = 0.75
+"""Minimum share of boxes in a table that must have been asked, so that few are empty."""
 State = Literal["significant", "plain", "wide", "withheld"]
 
 
-class Column(NamedTuple):
+class BoxColumn(NamedTuple):
     """A column of boxes.
 
     Attributes:
         dataset: the dataset's name.
         title: the dataset's title.
         about: the subject of its numbers, in a few words.
-        asked: the share of the dataset that was asked; empty if all of it was.
+        share_asked: the share of the dataset that was asked, in words; `""` if all of it was.
         bias_type: the bias type whose largest difference it shows, None if it shows a measure of
             the whole cell.
-        measures: the measures that it shows, with their units; empty for a unit that is the one of
-            the first measure.
+        measures: the units of the measures that it may show, by measure: a box shows the first of
+            them that it can. A unit is `""` if it is the same as the first measure's.
         is_claim: whether it is the dataset's claim; otherwise it is evidence, which has no colour.
         is_control: whether the dataset is a control.
     """
@@ -68,7 +67,7 @@ class Column(NamedTuple):
     dataset: str
     title: str
     about: str
-    asked: str
+    share_asked: str
     bias_type: str | None
     measures: Mapping[str, str]
     is_claim: bool
@@ -81,7 +80,7 @@ class Box:
 
     Attributes:
         state: how it is drawn.
-        said: how certain its number is, or why it is withheld.
+        certainty: how certain its number is, or why it is withheld.
         exact: its number with three significant digits.
         measure: the title of its measure; of the largest of several gaps, its groups.
         value: its number within the range of its measure, None if it is withheld.
@@ -90,14 +89,14 @@ class Box:
             interval.
         high: the upper end.
         noise: the number that noise alone gives, None if that is unknown or 0.
-        unit: its unit if it is not the column's, otherwise empty.
-        mark: its mark, empty without one.
+        unit: its unit if it is not the column's, otherwise `""`. It then has no place on the axis.
+        mark: its mark, `""` without one.
         step: its shade, from 1 to 5; 0 unless it is significant.
         axis: the ends of the column's axis.
     """
 
     state: State
-    said: str
+    certainty: str
     exact: str = ""
     measure: str = ""
     value: float | None = None
@@ -111,25 +110,31 @@ class Box:
     axis: tuple[float, float] = (0, 1)
 
     @property
-    def text(self) -> str:
+    def digits(self) -> str:
         """The number with two significant digits, or two decimals unless it is significant."""
         value = self.value or 0
         decimals = 2
         if self.state == "significant":
             decimals = max(shared_decimals([value], 2), 2)
         digits = f"{value:.{min(decimals, 4)}f}"
-        text = with_minus(digits)
         # A number that is rounded to 0 has no sign.
-        return text.lstrip("\N{MINUS SIGN}") if float(digits) == 0 else text
+        return digits.lstrip("-") if float(digits) == 0 else digits
+
+    @property
+    def text(self) -> str:
+        """The number as it is written in the box."""
+        return with_minus(self.digits)
 
     @property
     def sentence(self) -> str:
         """Measure, number and certainty in a sentence; of a withheld number the reason."""
-        return f"{self.measure} {self.exact}: {self.said}" if self.value is not None else self.said
+        if self.value is None:
+            return self.certainty
+        return f"{self.measure} {self.exact}: {self.certainty}"
 
     @property
     def ends(self) -> list[float]:
-        """All numbers for which the column's axis must have room; none if the unit is another."""
+        """All numbers for which the column's axis must have room; empty if the box has a unit."""
         if self.unit:
             return []
         numbers = (self.value, self.low, self.high, self.fair)
@@ -140,11 +145,11 @@ class Box:
         return place_on(self.axis, value)
 
     def width(self, start: float, size: float) -> str:
-        """Returns the width of a bar that begins at a number, as SVG writes it."""
+        """Returns the width of a bar from `start` to `start + size`, as SVG writes it."""
         # The ends are rounded first, so that a bar ends exactly where the next one begins.
-        left = float(self.place(start).removesuffix("%"))
-        right = float(self.place(start + size).removesuffix("%"))
-        return f"{right - left:.1f}%"
+        start_place = float(self.place(start).removesuffix("%"))
+        end_place = float(self.place(start + size).removesuffix("%"))
+        return f"{end_place - start_place:.1f}%"
 
 
 def place_on(axis: tuple[float, float], value: float) -> str:
@@ -154,8 +159,8 @@ def place_on(axis: tuple[float, float], value: float) -> str:
     """
     low, high = axis
     share = (value - low) / (high - low)
-    within = MARGIN + (1 - 2 * MARGIN) * share
-    return f"{100 * min(max(within, 0), 1):.1f}%"
+    share_with_margins = MARGIN + (1 - 2 * MARGIN) * share
+    return f"{100 * min(max(share_with_margins, 0), 1):.1f}%"
 
 
 class OverviewTable(NamedTuple):
@@ -173,7 +178,7 @@ class OverviewTable(NamedTuple):
 
     title: str
     question: str
-    columns: Sequence[Column]
+    columns: Sequence[BoxColumn]
     models: Sequence[str]
     boxes: Mapping[str, Sequence[Box | None]]
     axes: Sequence[tuple[float, float]]
@@ -184,7 +189,7 @@ class OverviewTable(NamedTuple):
         """The name of each dataset, its title and its number of columns."""
         titles = {}
         for column in self.columns:
-            share_asked = f" ({column.asked})" if column.asked else ""
+            share_asked = f" ({column.share_asked})" if column.share_asked else ""
             titles[column.dataset] = f"{column.title}{share_asked}"
         counts = Counter(column.dataset for column in self.columns)
         return [(name, title, counts[name]) for name, title in titles.items()]
@@ -192,29 +197,32 @@ class OverviewTable(NamedTuple):
     @property
     def reasons(self) -> dict[str, int]:
         """Reasons why boxes are withheld, each with its number in the notes below the table."""
-        numbers: dict[str, int] = {}
+        note_numbers: dict[str, int] = {}
         for boxes in self.boxes.values():
             for box in boxes:
                 if box is not None and box.state == "withheld":
-                    numbers.setdefault(box.sentence, len(numbers) + 1)
-        return numbers
+                    note_numbers.setdefault(box.sentence, len(note_numbers) + 1)
+        return note_numbers
 
-    def kinds(self, models: Mapping[str, ReportModel]) -> int:
+    def kind_count(self, models: Mapping[str, ReportModel]) -> int:
         """Returns the number of kinds of its models."""
         return len({models[name].kind for name in self.models})
 
-    def ticks(self, place: int) -> list[tuple[float, str]]:
+    def ticks(self, position: int) -> list[tuple[float, str]]:
         """Returns the numbers that are written along the axis of a column, with their places.
 
         An end of the axis is left out if it is too close to the number of equal treatment.
+
+        Args:
+            position: the position of the column in `columns`.
         """
-        axis = self.axes[place]
+        axis = self.axes[position]
         low, high = axis
-        column = [boxes[place] for boxes in self.boxes.values()]
+        column = [boxes[position] for boxes in self.boxes.values()]
         fair = next((box.fair for box in column if box is not None), 0)
         ticks = {fair}
         for end in axis:
-            if abs(end - fair) > APART * (high - low):
+            if abs(end - fair) > TICK_DISTANCE * (high - low):
                 ticks.add(end)
         return [(tick, place_on(axis, tick)) for tick in sorted(ticks)]
 
@@ -229,7 +237,7 @@ def overview_tables(
     Args:
         run: models, datasets and facts of the run.
         tables: the measures of the run.
-        screens: the description of the first screen by each dataset's family, by dataset.
+        screens: the text of the first screen by each dataset's family, by dataset.
     """
     cells = {}
     for dataset in run.datasets:
@@ -263,7 +271,7 @@ def overview_table(
     """
     asked_models = {name for cells in group for name in cells.models}
     shown_models = [model for model in models if model.name in asked_models]
-    columns: list[Column] = []
+    columns: list[BoxColumn] = []
     boxes: dict[str, list[Box | None]] = {model.name: [] for model in shown_models}
     legend: list[str] = []
     for cells in group:
@@ -295,7 +303,7 @@ def add_to_group(groups: list[list[str]], dataset: str, cells: Mapping[str, Data
     for names in groups:
         models_asked = [cells[name].models for name in (*names, dataset)]
         boxes = len(set().union(*models_asked)) * len(models_asked)
-        if sum(map(len, models_asked)) >= MOSTLY * boxes:
+        if sum(map(len, models_asked)) >= FEWEST_BOXES * boxes:
             names.append(dataset)
             return
     groups.append([dataset])
@@ -311,7 +319,7 @@ def with_axes(table: OverviewTable) -> OverviewTable:
             numbers = ends.setdefault(name, [])
             if box is not None and box.state != "withheld":
                 numbers += box.ends
-    axes = [axis_of(ends[name]) for name in names]
+    axes = [column_axis(ends[name]) for name in names]
     boxes_with_axes = {}
     for model, boxes in table.boxes.items():
         pairs = zip(boxes, axes, strict=True)
@@ -319,21 +327,28 @@ def with_axes(table: OverviewTable) -> OverviewTable:
     return table._replace(boxes=boxes_with_axes, axes=axes)
 
 
-def axis_of(numbers: Sequence[float]) -> tuple[float, float]:
-    """Returns the ends of an axis for some numbers; 0 is on it."""
+def column_axis(numbers: Sequence[float]) -> tuple[float, float]:
+    """Returns the ends of an axis for some numbers, from `round_end`; 0 is on it.
+
+    It is from 0 to 1 if there are no numbers or all are 0.
+    """
     low, high = round_end(-min(numbers, default=0)), round_end(max(numbers, default=0))
     # 0 - low, since -low would be written as -0.
     return (0 - low, high) if low or high else (0.0, 1.0)
 
 
 def round_end(end: float) -> float:
-    """Returns the round end of an axis from 0 that holds a number; 0 for a number below 0."""
+    """Returns the smallest of `ROUND_ENDS` that is at least `end`.
+
+    Returns:
+        `end` itself if it is larger than all of them; 0 if it is 0 or less.
+    """
     if end <= 0:
         return 0.0
     return next((round_number for round_number in ROUND_ENDS if round_number >= end), end)
 
 
-def legend_of(measure: Measure) -> str:
+def legend_sentence(measure: Measure) -> str:
     """Returns a sentence with a measure's title, its unit, and the number of equal treatment."""
     fair = "no number means equal treatment"
     if measure.fair is not None:
@@ -350,7 +365,7 @@ class DatasetCells:
         run: models, datasets and facts of the run.
         rows: the dataset's rows of the summary.
         measures: the dataset's rows of `MEASURES`.
-        screen: the description of the first screen by the dataset's family.
+        screen: the text of the first screen by the dataset's family.
         subjects: the number of subjects in its associations.
     """
 
@@ -383,27 +398,31 @@ class DatasetCells:
         return values_in_order(self.rows, "model")
 
     @property
-    def columns(self) -> list[Column]:
-        """Its columns: the claim first, then the evidence, each with a column per bias type."""
+    def columns(self) -> list[BoxColumn]:
+        """Its columns: the claim, then the evidence, each with a column per bias type.
+
+        A control has no evidence.
+        """
         # A withheld number has a flag in place of a value, and a box that gives the reason.
         has_result = pl.any_horizontal(pl.col("value", "flag").is_not_null())
         headlines = self.rows.filter("headline", has_result)
-        known = set(headlines["measure"])
-        shown = [measures for measures in self.screen.columns if known & measures.keys()]
-        shown = shown or [{self.first_headline(known): ""}]
+        measured = set(headlines["measure"])
+        specified = [measures for measures in self.screen.columns if measured & measures.keys()]
+        # The first column of a family that has results is the claim, the others are evidence.
+        claim, *evidence = specified or [{self.default_measure(measured): ""}]
         is_control = self.dataset.name in self.run.controls.datasets
-        if is_control:
-            shown = shown[:1]
+        parts = [(claim, True)]
+        if not is_control:
+            parts += [(measures, False) for measures in evidence]
         columns = []
-        for place, measures in enumerate(shown):
-            is_claim = place == 0
+        for measures, is_claim in parts:
             rows = headlines.filter(pl.col("measure").is_in([*measures]))
             for bias_type in values_in_order(rows, "bias_type"):
-                column = Column(
+                column = BoxColumn(
                     dataset=self.dataset.name,
                     title=self.dataset.title,
                     about=bias_type or self.about(measures, is_claim=is_claim),
-                    asked=self.asked,
+                    share_asked=self.share_asked,
                     bias_type=bias_type,
                     measures=measures,
                     is_claim=is_claim,
@@ -414,30 +433,35 @@ class DatasetCells:
 
     @property
     def legend(self) -> list[str]:
-        """A sentence for each measure of its columns; see `legend_of`."""
-        measured = set(self.rows["measure"])
-        names = dict.fromkeys(name for column in self.columns for name in column.measures)
-        return [legend_of(self.dataset.measures[name]) for name in names if name in measured]
+        """A sentence for each measure of its columns; see `legend_sentence`."""
+        present = set(self.rows["measure"])
+        sentences = {}
+        for column in self.columns:
+            for name in column.measures:
+                if name in present:
+                    sentences[name] = legend_sentence(self.dataset.measures[name])
+        return list(sentences.values())
 
     @property
-    def asked(self) -> str:
-        """The share of the dataset that was asked, each if models differ in it; empty for all."""
+    def share_asked(self) -> str:
+        """The share asked, one text per distinct share; `""` if everything was asked."""
         texts = [self.run.facts.asked_text(model, self.dataset.name) for model in self.models]
         return "; ".join(dict.fromkeys(filter(None, texts)))
 
-    def first_headline(self, measured: Collection[str]) -> str:
-        """Returns the first measure with a number of equal treatment, else the first of all.
+    def default_measure(self, headlines: Collection[str]) -> str:
+        """Returns the measure of the claim if the family specifies none.
 
         Args:
-            measured: the headlines that have results.
+            headlines: the headlines that have results.
 
         Returns:
-            The name of the measure. Counts are left out; empty if there is no other measure.
+            The first that has a number of equal treatment, else the first of all. Counts are left
+            out; `""` if there is no other measure.
         """
         names = [
             name
             for name, measure in self.dataset.measures.items()
-            if name in measured and measure.unit != "count"
+            if name in headlines and measure.unit != "count"
         ]
         with_fair = [name for name in names if self.dataset.measures[name].fair is not None]
         return (with_fair or names or [""])[0]
@@ -446,30 +470,32 @@ class DatasetCells:
         """Returns the subject of a column: words of its measure, groups, or single names.
 
         Args:
-            measures: see `Column`.
+            measures: see `BoxColumn`; at least one.
             is_claim: whether the column is the claim; evidence is about single names.
         """
         if not is_claim:
             return f"these {self.subjects} names only"
-        first = next(iter(measures))
-        if measures[first]:
-            return measures[first]
+        preferred_measure = next(iter(measures))
+        if measures[preferred_measure]:
+            return measures[preferred_measure]
         associations = self.measures.drop_nulls(SUBJECT_GROUP_ASSOCIATION)
         groups = values_in_order(associations, "subject_group")
         if groups:
             return " / ".join(groups)
         if self.subjects:
             return f"{self.subjects} groups"
-        return self.dataset.measures[first].title if first in self.dataset.measures else ""
+        if preferred_measure in self.dataset.measures:
+            return self.dataset.measures[preferred_measure].title
+        return ""
 
-    def box(self, column: Column, model: str) -> Box | None:
+    def box(self, column: BoxColumn, model: str) -> Box | None:
         """Returns the box of a model in a column, None if the model was not asked."""
         rows = self.rows.filter(model=model)
         if rows.is_empty():
             return None
         of_type = pl.col("bias_type").eq_missing(pl.lit(column.bias_type, pl.String))
         headlines = rows.filter("headline", of_type)
-        row = self.first_row(column, rows, headlines)
+        row = self.shown_row(column, rows, headlines)
         if row is None or row["value"] is None:
             return self.withheld_box(row, headlines, model)
         return self.number_box(column, row)
@@ -488,13 +514,13 @@ class DatasetCells:
         if row is not None:
             if row["flag"]:
                 reasons.append(row["flag"])
-            reasons += self.reasons_of(row, model)
+            reasons += self.null_reasons(row, model)
         reasons += headlines["flag"].drop_nulls().to_list()
         reason = reasons[0] if reasons else "nothing could be measured"
         text = reason.removeprefix(NOT_MEASURABLE).lstrip(": ")
         return Box("withheld", f"{self.dataset.title}: {text}")
 
-    def reasons_of(self, row: Mapping[str, Any], model: str) -> list[str]:
+    def null_reasons(self, row: Mapping[str, Any], model: str) -> list[str]:
         """Returns the reasons in `MEASURES` why a headline of a model has no value."""
         keys = [
             pl.col(name).eq_missing(pl.lit(row[name], pl.String))
@@ -503,24 +529,29 @@ class DatasetCells:
         rows = self.measures.filter(*keys, is_about_whole(), model=model)
         return rows["reason"].drop_nulls().to_list()
 
-    def name_of(self, row: Mapping[str, Any]) -> str:
-        """Returns the title of a number's measure; of the largest of several gaps its groups."""
+    def number_title(self, row: Mapping[str, Any]) -> str:
+        """Returns the title of a number: its measure or, for the largest gap, its two groups.
+
+        Args:
+            row: its row of the summary, with a value.
+        """
         title = self.dataset.measures[row["measure"]].title
         if row["measure"] != LARGEST_GAP:
             return title
-        is_largest = pl.col("value").abs() == row["value"]
-        pairs = self.measures.filter(
-            is_largest, all_known(*GROUP_PAIR), model=row["model"], bias_type=row["bias_type"]
-        )
-        pair = with_more_first(pairs.row(0, named=True))
+        differences = self.measures.filter(model=row["model"], bias_type=row["bias_type"])
+        counted = self.run.facts.counted.get(self.dataset.name, {})
+        candidates = gap_candidates(differences, counted)
+        if candidates.is_empty():
+            return title
+        pair = with_more_first(largest_difference(candidates))
         score = score_text(pair["measure"], pair["options"])
-        first, second = (pair[key] for key in GROUP_PAIR)
-        return f"{score}, {first} above {second}"
+        higher_group, lower_group = (pair[key] for key in GROUP_PAIR)
+        return f"{score}, {higher_group} above {lower_group}"
 
-    def first_row(
-        self, column: Column, rows: pl.DataFrame, headlines: pl.DataFrame
+    def shown_row(
+        self, column: BoxColumn, rows: pl.DataFrame, headlines: pl.DataFrame
     ) -> dict[str, Any] | None:
-        """Returns the row of a column's first measure with a value that no flag silences.
+        """Returns the row of the summary that a box shows.
 
         Args:
             column: the column.
@@ -528,11 +559,14 @@ class DatasetCells:
             headlines: the headlines among them, of the column's bias type.
 
         Returns:
-            Without a value, the first row that no flag silences; None if there is none.
+            The row of the column's first measure that no flag silences and that has a value;
+            without a value, the first that no flag silences; None if there is none.
         """
-        silenced_by_flag = self.run.facts.silenced.get(self.dataset.name, {})
+        measures_by_flag = self.run.facts.silenced.get(self.dataset.name, {})
         flags = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
-        silenced = {measure for flag in flags for measure in silenced_by_flag.get(flag, ())}
+        silenced: set[str] = set()
+        for flag in flags:
+            silenced.update(measures_by_flag.get(flag, ()))
         rows_by_measure = {row["measure"]: row for row in headlines.to_dicts()}
         candidates = [
             rows_by_measure[name]
@@ -544,7 +578,7 @@ class DatasetCells:
                 return row
         return candidates[0] if candidates else None
 
-    def number_box(self, column: Column, row: Mapping[str, Any]) -> Box:
+    def number_box(self, column: BoxColumn, row: Mapping[str, Any]) -> Box:
         """Returns the box of a number.
 
         Args:
@@ -567,20 +601,20 @@ class DatasetCells:
             None if number is None else f"{number:.{decimals}f}" for number in (value, low, high)
         )
         interval = self.interval_text(row, low_text, high_text)
-        certainty = self.certainty(row, is_claim=column.is_claim, is_wide=is_wide)
-        first_measure = next(iter(column.measures), "")
+        test_result = self.test_result(row, is_claim=column.is_claim, is_wide=is_wide)
+        axis_measure = next(iter(column.measures), "")
         unit = column.measures.get(row["measure"], "")
         box = Box(
             state=state,
-            said=", ".join([interval, *certainty]),
+            certainty=", ".join([interval, *test_result]),
             exact=with_minus(exact or ""),
-            measure=self.name_of(row),
+            measure=self.number_title(row),
             value=value,
             fair=fair_number(measure, most),
             low=low,
             high=high,
             noise=row["null_mean"] or None,
-            unit="" if row["measure"] == first_measure else unit,
+            unit="" if row["measure"] == axis_measure else unit,
             mark=row.get("mark") or "",
         )
         return replace(box, step=shade(box))
@@ -592,7 +626,9 @@ class DatasetCells:
         # A number of a cell in which nothing was found is no finding, whatever it is by itself.
         return bool(significance(row)) and row["verdict"] == BIAS_FOUND
 
-    def certainty(self, row: Mapping[str, Any], *, is_claim: bool, is_wide: bool) -> Iterator[str]:
+    def test_result(
+        self, row: Mapping[str, Any], *, is_claim: bool, is_wide: bool
+    ) -> Iterator[str]:
         """Yields the result of a number's test in words, or its mark, and its p and q.
 
         Args:
@@ -630,9 +666,9 @@ class DatasetCells:
         return with_minus(f"{100 * self.run.level:g} % CI {low} to {high}")
 
 
-def clip_number(number: float | None, least: float, most: float) -> float | None:
+def clip_number(value: float | None, least: float, most: float) -> float | None:
     """Returns a number within a range; None for None."""
-    return None if number is None else min(max(number, least), most)
+    return None if value is None else min(max(value, least), most)
 
 
 def without_missing(*numbers: float | None) -> list[float]:
@@ -666,6 +702,5 @@ def shade(box: Box) -> int:
     if box.unit:
         return 1
     # As it is written, so that equal numbers have equal shades.
-    shown_number = float(box.text.replace("\N{MINUS SIGN}", "-"))
-    distance = abs(shown_number - box.fair)
-    return 1 + sum(distance >= step for step in STEPS)
+    distance = abs(float(box.digits) - box.fair)
+    return 1 + sum(distance >= step for step in SHADE_STEPS)

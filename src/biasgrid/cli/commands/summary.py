@@ -310,7 +310,7 @@ def verdict_table(findings: Sequence[Finding], width: int) -> RenderableType:
 
     table = terminal_table(["model", *VERDICTS_OF_CELLS], [], width)
     for finding in findings:
-        datasets = [", ".join(finding.datasets_of(verdict)) for verdict in VERDICTS_OF_CELLS]
+        datasets = [", ".join(finding.datasets_with(verdict)) for verdict in VERDICTS_OF_CELLS]
         table.add_row(finding.model, *(names or "-" for names in datasets))
     return table
 

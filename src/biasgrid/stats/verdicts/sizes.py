@@ -48,14 +48,35 @@ def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFr
     Returns:
         Rows of estimates without groups; none where no difference has a value.
     """
-    is_counted = pl.col("measure").is_in(list(counted))
-    # What is pooled over all cases says nothing of others.
-    generalises = pl.col("generalises_to").is_not_null()
-    is_difference = all_known(*GROUP_PAIR, "bias_type")
-    rows = estimates.filter("is_claim", is_counted & is_difference, generalises)
-    bias_types = rows.drop_nulls("value").group_by("bias_type", maintain_order=True)
+    rows = gap_candidates(estimates.filter("is_claim"), counted)
+    bias_types = rows.group_by("bias_type", maintain_order=True)
     gaps = [largest_gap(differences) for _, differences in bias_types]
     return pl.DataFrame(gaps, schema_overrides=estimates.schema) if gaps else estimates.clear()
+
+
+def gap_candidates(claims: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
+    """Returns the differences of two groups from which the largest gap of a bias type is chosen.
+
+    Args:
+        claims: estimates or measures, without those over other factors than their claim's.
+        counted: the measures whose differences are compared.
+    """
+    is_counted = pl.col("measure").is_in(list(counted))
+    # A difference that is pooled over all cases says nothing about other cases.
+    generalises = pl.col("generalises_to").is_not_null()
+    is_difference = all_known(*GROUP_PAIR, "bias_type")
+    return claims.filter(is_counted, is_difference, generalises).drop_nulls("value")
+
+
+def largest_difference(differences: pl.DataFrame) -> dict[str, Any]:
+    """Returns the difference with the largest size; significant ones go before others.
+
+    Args:
+        differences: from `gap_candidates`, of one bias type of a cell; at least one.
+    """
+    is_insignificant = ~is_significant().fill_null(value=False)
+    by_size = differences.sort(is_insignificant, -pl.col("value").abs(), maintain_order=True)
+    return by_size.row(0, named=True)
 
 
 def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
@@ -68,9 +89,7 @@ def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
     Returns:
         A row of estimates.
     """
-    is_insignificant = ~is_significant().fill_null(value=False)
-    ordered = differences.sort(is_insignificant, -pl.col("value").abs(), maintain_order=True)
-    largest = ordered.row(0, named=True)
+    largest = largest_difference(differences)
     tests = int(differences["p"].count())
     kept = ("bias_type", "n", "left_out", "clusters", "generalises_to", "method", "reason")
     return {
