@@ -287,7 +287,7 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
     }
     assert "How the models answered" not in report_of(RUN, measures=measures)
     page = report_of(
-        replace(RUN, datasets=[replace(RUN.datasets[0], answered=answered)]), measures=measures
+        replace(RUN, datasets=[replace(RUN.datasets[0], answer_counts=answered)]), measures=measures
     )
     _, _, section = page.partition("How the models answered")
     cells = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", section.partition("</table>")[0])
@@ -321,7 +321,7 @@ def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl
         model: told | {"scored_by": {"logits": told["answers"]}} for model, told in answered.items()
     }
     page = report_of(
-        replace(RUN, datasets=[replace(RUN.datasets[0], answered=alike)]), measures=measures
+        replace(RUN, datasets=[replace(RUN.datasets[0], answer_counts=alike)]), measures=measures
     )
     assert "in different ways" not in page
 

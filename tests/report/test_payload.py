@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from biasgrid.families.page import Examples
-from biasgrid.report.payload import EXAMPLES_AT_ONCE, TAG, ExampleTexts, blocks_within_limit
+from biasgrid.report.payload import EXAMPLES_AT_ONCE, TAG_BYTES, ExampleTexts, blocks_within_limit
 
 SHAPES = {"evidence/many": 700, "evidence/some": 90, "evidence/few": 3, "evidence/none": 0}
 """How many examples the cells have."""
@@ -31,7 +31,7 @@ def cells(made: list[int]) -> dict[str, ExampleTexts]:
 
 
 def size_of(packed: dict[str, str]) -> int:
-    return sum(TAG + len(name) + len(block) for name, block in packed.items())
+    return sum(TAG_BYTES + len(name) + len(block) for name, block in packed.items())
 
 
 def carried(packed: dict[str, str]) -> dict[str, int]:

@@ -39,7 +39,7 @@ check_compared(inputs.measures, inputs.comparisons + inputs.ranks)
 run_settings: "ReportParams" = snakemake.params.run_settings
 run = gather_run(
     records={Path(path).stem: read_record(path) for path in inputs.records},
-    imported=[Path(path) for path in inputs.imported],
+    predictions=[Path(path) for path in inputs.imported],
     instances=[Path(path) for path in inputs.instances],
     measures=[Path(path) for path in inputs.measures],
     same_models=same_models(provenance_by_cell),

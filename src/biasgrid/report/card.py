@@ -55,8 +55,9 @@ class Card:
         return {name: self.manifest["datasets"][name] for name in self.cells}
 
 
-def card_of(
+def model_card(
     model: str,
+    *,
     summary: pl.DataFrame,
     manifest: Mapping[str, Any],
     level: float,
@@ -100,13 +101,13 @@ def results(card: Card) -> Iterator[EvalResult]:
     The argument `n` is the number of units measured in a dataset, as in the summary; not the number
     of means that a number averages.
     """
-    counts = line_counts(card.summary)
+    unit_counts = line_counts(card.summary)
     for row in card.summary.filter("headline").drop_nulls("value").iter_rows(named=True):
         arguments = {}
         for name in ("low", "high", "null_mean", "clusters"):
             if row[name] is not None:
                 arguments[name] = row[name]
-        arguments["n"] = counts[row["dataset"], row["bias_type"]]
+        arguments["n"] = unit_counts[row["dataset"], row["bias_type"]]
         if row["dataset"] in card.facts.units:
             arguments["n_counts"] = card.facts.units[row["dataset"]]
         if row["measure"] == SIGNIFICANT_TESTS:
@@ -128,11 +129,11 @@ def results(card: Card) -> Iterator[EvalResult]:
 
 def card_text(card: Card) -> str:
     """Returns the Markdown of a card."""
-    counts = line_counts(card.summary)
+    unit_counts = line_counts(card.summary)
     rows, factors = [], []
     for row in card.summary.filter("headline").to_dicts():
-        n = counts[row["dataset"], row["bias_type"]]
-        rows.append(row | in_words(row, card.facts) | {"n": n})
+        n = unit_counts[row["dataset"], row["bias_type"]]
+        rows.append(row | number_texts(row, card.facts) | {"n": n})
         if row["low"] is not None:
             factors.append(row["generalises_to"])
     controls = []
@@ -164,7 +165,7 @@ def cell_values(card: Card, name: str) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-def in_words(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
+def number_texts(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
     """Returns the value of a number, and its interval or noise floor, in words.
 
     Args:

@@ -27,7 +27,7 @@ ABOUT_THE_SAME = ("score", "argument", "threshold")
 
 
 @dataclass(frozen=True)
-class Column:
+class MeasureColumn:
     """A column of a table of measures.
 
     Attributes:
@@ -71,27 +71,29 @@ class MeasureTable:
         parts: its rows.
     """
 
-    columns: Sequence[Column]
+    columns: Sequence[MeasureColumn]
     parts: Sequence[TablePart]
 
 
-def headlines(declared: MeasureDefinitions) -> list[Column]:
+def headlines(measure_definitions: MeasureDefinitions) -> list[MeasureColumn]:
     """Returns the columns of the measures that are headlines of the summary."""
     return [
-        Column(name, measure.headline, measure.title, measure_range(measure))
-        for name, measure in declared.items()
+        MeasureColumn(name, measure.headline, measure.title, measure_range(measure))
+        for name, measure in measure_definitions.items()
         if measure.headline is not None
     ]
 
 
-def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Column]:
+def other_columns(
+    measure_definitions: MeasureDefinitions, rows: pl.DataFrame
+) -> list[MeasureColumn]:
     """Returns columns of further comparisons, with the scores and thresholds of the headlines.
 
     Args:
-        declared: the measures of a dataset.
+        measure_definitions: the measures of a dataset.
         rows: its rows of the summary.
     """
-    of_headlines = [(column.measure, column.options) for column in headlines(declared)]
+    of_headlines = [(column.measure, column.options) for column in headlines(measure_definitions)]
     headline_options: dict[str, str] = {}
     for _, options in of_headlines:
         headline_options |= parse_options(options)
@@ -106,19 +108,19 @@ def other_columns(declared: MeasureDefinitions, rows: pl.DataFrame) -> list[Colu
                 shared_options[option] = further_options.pop(option)
         if any(headline_options.get(key) != value for key, value in shared_options.items()):
             continue
-        measure = declared[name]
+        measure = measure_definitions[name]
         if measure.limit is not None:
             continue
         heading = measure.title
         if further_options:
             words = ", ".join(value.replace("_", " ") for value in further_options.values())
             heading = f"{measure.symbol}: {words}"
-        columns.append(Column(name, options, heading, measure_range(measure)))
+        columns.append(MeasureColumn(name, options, heading, measure_range(measure)))
     return columns
 
 
 def measure_tables(
-    summary: pl.DataFrame, measures: pl.DataFrame, columns: Mapping[str, Sequence[Column]]
+    summary: pl.DataFrame, measures: pl.DataFrame, columns: Mapping[str, Sequence[MeasureColumn]]
 ) -> list[MeasureTable]:
     """Puts measures of models side by side.
 
@@ -130,27 +132,29 @@ def measure_tables(
     Returns:
         A table for each set of columns. Datasets and bias types with the same columns share one.
     """
-    parts: dict[tuple[Column, ...], list[TablePart]] = {}
-    for dataset, wanted in columns.items():
+    parts: dict[tuple[MeasureColumn, ...], list[TablePart]] = {}
+    for dataset, dataset_columns in columns.items():
         rows = summary.filter(dataset=dataset)
         own_measures = measures.filter(dataset=dataset)
         for bias_type in values_in_order(rows, "bias_type"):
-            of_part = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
+            own_rows = rows.filter(pl.col("bias_type").eq_missing(pl.lit(bias_type, pl.String)))
             # A withheld number has a flag and no value. It keeps its place, with a dash.
             has_result = pl.any_horizontal(pl.col("value", "flag").is_not_null())
-            results = of_part.filter(has_result).select("measure", "options")
+            results = own_rows.filter(has_result).select("measure", "options")
             present = set(results.iter_rows())
-            shown = tuple(
-                column for column in wanted if (column.measure, column.options) in present
+            shown_columns = tuple(
+                column for column in dataset_columns if (column.measure, column.options) in present
             )
-            if shown:
-                counts = counts_of_dataset(own_measures, bias_type)
-                part = TablePart(dataset, bias_type, counts, part_rows(of_part, shown))
-                parts.setdefault(shown, []).append(part)
-    return [MeasureTable(shown, table_parts) for shown, table_parts in parts.items()]
+            if shown_columns:
+                counts = unit_counts_text(own_measures, bias_type)
+                part = TablePart(dataset, bias_type, counts, part_rows(own_rows, shown_columns))
+                parts.setdefault(shown_columns, []).append(part)
+    return [
+        MeasureTable(shown_columns, table_parts) for shown_columns, table_parts in parts.items()
+    ]
 
 
-def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]:
+def part_rows(rows: pl.DataFrame, columns: Sequence[MeasureColumn]) -> list[ContentRow]:
     """Returns the rows of a part, a row per model; see `TablePart`.
 
     Args:
@@ -181,7 +185,7 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[Column]) -> list[ContentRow]
     return table
 
 
-def written_row(row: ContentRow, column: Column) -> ContentRow:
+def written_row(row: ContentRow, column: MeasureColumn) -> ContentRow:
     """Returns a row of the summary with `written`, its number in words."""
     written = format_estimate(row, column.within)
     value = "\N{EN DASH}" if row["value"] is None else with_minus(written.value)
@@ -189,7 +193,7 @@ def written_row(row: ContentRow, column: Column) -> ContentRow:
     return row | {"written": written}
 
 
-def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
+def unit_counts_text(measures: pl.DataFrame, bias_type: str | None) -> str:
     """Returns the number of subjects, attributes and so on of a dataset's bias type, in words.
 
     Args:
@@ -205,13 +209,13 @@ def counts_of_dataset(measures: pl.DataFrame, bias_type: str | None) -> str:
     return ", ".join(counts)
 
 
-def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
+def definitions(measure_definitions: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
     """Returns the measures of all datasets by name, without validity flags.
 
     Measures of the same name differ only in their options, so one of them is enough.
     """
     by_name = {}
-    for measures in declared:
+    for measures in measure_definitions:
         for name, measure in measures.items():
             if measure.limit is None:
                 by_name[name] = measure
@@ -219,13 +223,16 @@ def definitions(declared: Iterable[MeasureDefinitions]) -> dict[str, Measure]:
 
 
 def dataset_section(
-    name: str, declared: MeasureDefinitions, tables: Mapping[str, pl.DataFrame], facts: GridFacts
+    name: str,
+    measure_definitions: MeasureDefinitions,
+    tables: Mapping[str, pl.DataFrame],
+    facts: GridFacts,
 ) -> ContentRow:
     """Gathers the report's section of a dataset.
 
     Args:
         name: its name.
-        declared: its measures.
+        measure_definitions: its measures.
         tables: `summary` and `measures`, of all datasets.
         facts: the measures that the answer probability bounds.
 
@@ -236,15 +243,15 @@ def dataset_section(
     """
     summary = tables["summary"].filter(dataset=name)
     measures = tables["measures"].filter(dataset=name)
-    further_columns = other_columns(declared, summary)
+    further_columns = other_columns(measure_definitions, summary)
     headline_rows = summary.filter("headline").iter_rows(named=True)
     return {
-        "headlines": measure_tables(summary, measures, {name: headlines(declared)}),
+        "headlines": measure_tables(summary, measures, {name: headlines(measure_definitions)}),
         "further": measure_tables(summary, measures, {name: further_columns}),
         "relative": list(facts.relative_sentences(headline_rows)),
-        "flags": flags_with_remedies(summary, declared),
+        "flags": flags_with_remedies(summary, measure_definitions),
         "few_clusters": fewest_template_clusters(summary),
-        "checks": measure_tables(summary, measures, {name: checks(declared)}),
+        "checks": measure_tables(summary, measures, {name: checks(measure_definitions)}),
     }
 
 
@@ -258,28 +265,30 @@ def fewest_template_clusters(summary: pl.DataFrame) -> int | None:
     return fewest if fewest < FEW_TEMPLATE_CLUSTERS else None
 
 
-def checks(declared: MeasureDefinitions) -> list[Column]:
+def checks(measure_definitions: MeasureDefinitions) -> list[MeasureColumn]:
     """Returns the columns of validity flags."""
     return [
-        Column(name, "", measure.title, measure_range(measure))
-        for name, measure in declared.items()
+        MeasureColumn(name, "", measure.title, measure_range(measure))
+        for name, measure in measure_definitions.items()
         if measure.limit is not None
     ]
 
 
-def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> list[ContentRow]:
+def flags_with_remedies(
+    summary: pl.DataFrame, measure_definitions: MeasureDefinitions
+) -> list[ContentRow]:
     """Returns the flags that speak against the cells of a dataset.
 
     Args:
         summary: the rows of the summary of the dataset.
-        declared: its measures.
+        measure_definitions: its measures.
 
     Returns:
         Rows of `flag_rows` with `remedy`, a sentence.
     """
     remedies = {
         name: measure.limit.remedy
-        for name, measure in declared.items()
+        for name, measure in measure_definitions.items()
         if measure.limit is not None
     }
     # A number that is withheld has a note in the same column, which is no flag of its cell.
@@ -290,7 +299,7 @@ def flags_with_remedies(summary: pl.DataFrame, declared: MeasureDefinitions) -> 
 def recovery_rows(
     measures: pl.DataFrame,
     synthetic: pl.DataFrame,
-    declared: Mapping[str, MeasureDefinitions],
+    measure_definitions: Mapping[str, MeasureDefinitions],
     strengths: CellStrengths,
 ) -> list[ContentRow]:
     """Returns the recovery of the known effect by each trained model.
@@ -298,7 +307,7 @@ def recovery_rows(
     Args:
         measures: schema `MEASURES`.
         synthetic: schema `SYNTHETIC`.
-        declared: the measures of each dataset.
+        measure_definitions: the measures of each dataset.
         strengths: the trained models of each dataset.
 
     Returns:
@@ -308,6 +317,6 @@ def recovery_rows(
     pairs = measured_and_synthetic(measures, synthetic, strengths)
     rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()
     for row in rows:
-        title = declared[row["dataset"]][row["measure"]].title
+        title = measure_definitions[row["dataset"]][row["measure"]].title
         row["title"] = title if row["of"] is None else f"{title}, {row['of']}"
     return rows

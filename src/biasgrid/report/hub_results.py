@@ -31,7 +31,7 @@ class Benchmark(NamedTuple):
 
     Attributes:
         dataset: its name in the config.
-        hub: the benchmark's dataset on the hub.
+        hub: the benchmark's dataset on the hub, as `OWNER/NAME`.
         task: the id of a task in its `eval.yaml`; may hold `BIAS_TYPE`.
         measure: the measure whose numbers are given; None for the first headline.
     """
@@ -42,7 +42,7 @@ class Benchmark(NamedTuple):
     measure: str | None
 
     @classmethod
-    def of(cls, text: str) -> Benchmark:
+    def parse(cls, text: str) -> Benchmark:
         """Parses the value of the option; raises InputError unless it has the form `EXPECTED`."""
         match = BENCHMARK.fullmatch(text)
         if match is None:
@@ -58,7 +58,7 @@ def hub_files(
     Args:
         benchmarks: the datasets that are benchmarks of the hub. Whether they are registered there
             is not checked.
-        rows: the headlines of the model (schema `SUMMARY`).
+        rows: the headlines of the model (schema `SUMMARY`); at least one of each dataset.
         manifest: the manifest of the run.
         level: the coverage of intervals.
 
@@ -68,21 +68,21 @@ def hub_files(
     entries_by_dataset: dict[str, list[EvalResultEntry]] = {}
     for benchmark in benchmarks:
         entries = entries_by_dataset.setdefault(benchmark.dataset, [])
-        entries += entries_of(benchmark, rows, manifest, level)
+        entries += benchmark_entries(benchmark, rows, manifest, level)
     files = {}
-    counts: Counter[str] = Counter()
+    task_counts: Counter[str] = Counter()
     for dataset, entries in entries_by_dataset.items():
-        counts.update(f"{entry.task_id} of {entry.dataset_id}" for entry in entries)
-        content = eval_result_entries_to_yaml(entries)
-        files[f"{dataset}.yaml"] = yaml.safe_dump(content, sort_keys=False)
-    for task, count in counts.items():
+        task_counts.update(f"{entry.task_id} of {entry.dataset_id}" for entry in entries)
+        document = eval_result_entries_to_yaml(entries)
+        files[f"{dataset}.yaml"] = yaml.safe_dump(document, sort_keys=False)
+    for task, count in task_counts.items():
         if count > 1:
             problem = f"several numbers for the task {task}"
             raise InputError([Fault(OPTION, "", problem, "one number for each task")])
     return files
 
 
-def entries_of(
+def benchmark_entries(
     benchmark: Benchmark, rows: pl.DataFrame, manifest: Mapping[str, Any], level: float
 ) -> Iterator[EvalResultEntry]:
     """Yields the entries of a benchmark, one for each bias type; see `hub_files`.
@@ -93,15 +93,14 @@ def entries_of(
     numbers = benchmark_rows(benchmark, rows)
     tasks = [benchmark.task.replace(BIAS_TYPE, name or "") for name in numbers["bias_type"]]
     if len(set(tasks)) < len(tasks):
-        names = [
-            " ".join(filter(None, row)) for row in numbers.select("bias_type", "options").rows()
-        ]
+        parts = numbers.select("bias_type", "options").rows()
+        names = [" ".join(filter(None, part)) for part in parts]
         subject = f"{numbers['measure'][0]} of {benchmark.dataset}"
         problem = f"{subject} has {len(numbers)} numbers ({first_few(names)}) for one task"
         expected = f"a task that contains {BIAS_TYPE}, or a dataset of one category"
         raise InputError([Fault(OPTION, "", problem, expected)])
     for row, task in zip(numbers.iter_rows(named=True), tasks, strict=True):
-        notes = notes_of(row, level, manifest["biasgrid"])
+        notes = number_note(row, level, manifest["biasgrid"])
         yield EvalResultEntry(
             dataset_id=benchmark.hub, task_id=task, value=row["value"], notes=notes
         )
@@ -122,23 +121,23 @@ def benchmark_rows(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
     faults = list(unknown_names(OPTION, "", [benchmark.dataset], datasets))
     if faults:
         raise InputError(faults)
-    own = rows.filter(dataset=benchmark.dataset)
-    names = own["measure"].unique(maintain_order=True).to_list()
-    measure = benchmark.measure or names[0]
-    faults = list(unknown_names(OPTION, "", [measure], names))
+    dataset_rows = rows.filter(dataset=benchmark.dataset)
+    measures = dataset_rows["measure"].unique(maintain_order=True).to_list()
+    measure = benchmark.measure or measures[0]
+    faults = list(unknown_names(OPTION, "", [measure], measures))
     if faults:
         raise InputError(faults)
     is_split = BIAS_TYPE in benchmark.task
-    needed = ["value", "bias_type"] if is_split else ["value"]
-    numbers = own.filter(measure=measure).drop_nulls(needed)
+    required = ["value", "bias_type"] if is_split else ["value"]
+    numbers = dataset_rows.filter(measure=measure).drop_nulls(required)
     if numbers.is_empty():
-        of_types = " of a bias type" if is_split else ""
-        problem = f"{measure} of {benchmark.dataset} has no value{of_types}"
-        raise InputError([Fault(OPTION, "", problem, f"a number: {first_few(names)}")])
+        part = " of a bias type" if is_split else ""
+        problem = f"{measure} of {benchmark.dataset} has no value{part}"
+        raise InputError([Fault(OPTION, "", problem, f"a number: {first_few(measures)}")])
     return numbers
 
 
-def notes_of(row: Mapping[str, Any], level: float, version: str) -> str:
+def number_note(row: Mapping[str, Any], level: float, version: str) -> str:
     """Returns a number's measure and interval in words, as the format has no fields for them."""
     interval, clusters = "", ""
     if row["low"] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -55,53 +56,55 @@ def build_report(
         figures: the saved figures, in the order of the report.
 
     Returns:
-        The page `INDEX` by its file name, which refers to no other file. If its numbers alone are
-        larger than `run.megabytes`, it leads to a page for the cells of each dataset beside it.
+        HTML by file name. One page, `INDEX`, if all numbers fit in `run.megabytes`; sentences are
+        left out until it fits. Otherwise `INDEX` has no cells and leads to one
+        `dataset-NAME.html` per dataset. Numbers are never left out, so a page can still be larger.
     """
     template = environment(autoescape=True).get_template("page.html")
     screen = first_screen(run, tables)
-    content = content_of(run, tables, figures, screen)
+    variables = template_variables(run, tables, figures, screen)
     all_blocks = blocks(run, tables, screen)
-    limit = run.megabytes * MEGABYTE
-    datasets = list(all_blocks.columns)
-    whole = render_page(template, content, all_blocks, datasets, limit)
-    if len(whole.encode()) <= limit:
+    page = partial(
+        render_page, template, variables, all_blocks, limit_bytes=run.megabytes * MEGABYTE
+    )
+    datasets = list(all_blocks.numbers_by_dataset)
+    whole = page(datasets)
+    if len(whole.encode()) <= run.megabytes * MEGABYTE:
         return {INDEX: whole}
     files = {dataset: f"dataset-{dataset}.html" for dataset in datasets}
-    index = render_page(template, content, all_blocks, [], limit, split_block(None, files))
-    pages = {INDEX: index}
+    pages = {INDEX: page([], split=split_block(None, files))}
     for dataset, file in files.items():
-        split = split_block(dataset, files)
-        pages[file] = render_page(template, content, all_blocks, [dataset], limit, split)
+        pages[file] = page([dataset], split=split_block(dataset, files))
     return pages
 
 
 def render_page(
     template: Template,
-    content: Mapping[str, Any],
+    variables: Mapping[str, Any],
     all_blocks: Blocks,
     datasets: Iterable[str],
-    limit: float,
+    *,
+    limit_bytes: float,
     split: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Renders a page with the numbers of some datasets, and as many sentences as fit.
 
     Args:
         template: the template of the page.
-        content: the part of the page that is shown without a script.
+        variables: the variables of the template, from `template_variables`.
         all_blocks: the blocks of all datasets.
         datasets: the datasets whose cells the page has.
-        limit: the size of the page in bytes. Sentences are left out above it, numbers are not.
-        split: the block by which pages lead to each other, if there are several.
+        limit_bytes: the size of the page above which sentences are left out; numbers are not.
+        split: the block by which pages lead to each other; empty if there is one page.
     """
-    carried = {**all_blocks.shared, **split}
-    evidence: dict[str, ExampleTexts] = {}
+    page_blocks = {**all_blocks.every_page, **split}
+    sentences: dict[str, ExampleTexts] = {}
     for dataset in datasets:
-        carried |= all_blocks.columns[dataset]
-        evidence |= all_blocks.evidence[dataset]
-    room = limit - len(template.render(content, blocks=carried).encode())
-    sentences = blocks_within_limit(evidence, max(room, 0))
-    return template.render(content, blocks=carried | sentences)
+        page_blocks |= all_blocks.numbers_by_dataset[dataset]
+        sentences |= all_blocks.sentences_by_dataset[dataset]
+    room = limit_bytes - len(template.render(variables, blocks=page_blocks).encode())
+    page_blocks |= blocks_within_limit(sentences, max(room, 0))
+    return template.render(variables, blocks=page_blocks)
 
 
 def split_block(here: str | None, files: Mapping[str, str]) -> dict[str, str]:
@@ -114,7 +117,7 @@ def split_block(here: str | None, files: Mapping[str, str]) -> dict[str, str]:
     return {"split": packed_block({"here": here, "files": files})}
 
 
-def content_of(
+def template_variables(
     run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen
 ) -> dict[str, Any]:
     """Returns the variables of the page's template; see `build_report` for the arguments."""
@@ -131,7 +134,7 @@ def content_of(
         # whose compressed content is letters and digits.
         "script": Markup(script),
         "style": Markup(bundle.page_style()),
-        "figures": by_caption(figures),
+        "figures": files_by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
         "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
@@ -139,36 +142,36 @@ def content_of(
         "screen": screen,
         "sample": SAMPLE if screen.has_noise else replace(SAMPLE, noise=None),
         "has_noise": screen.has_noise,
-        **measure_content(run, tables),
+        **measure_variables(run, tables),
     }
 
 
-def measure_content(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
+def measure_variables(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
     """Returns the variables of the page's template that show measures."""
     measures = {dataset.name: dataset.measures for dataset in run.datasets}
-    headline_columns = {name: headlines(declared) for name, declared in measures.items()}
-    published = with_our_names(tables.published, run.models)
-    places, sections, control_tables = {}, {}, {}
-    for place, dataset in enumerate(run.datasets, start=1):
+    headline_columns = {name: headlines(own) for name, own in measures.items()}
+    published_figures = with_our_names(tables.published, run.models)
+    anchors, sections, control_tables = {}, {}, {}
+    for position, dataset in enumerate(run.datasets, start=1):
         name = dataset.name
-        places[name] = f"dataset-{place}"
+        anchors[name] = f"dataset-{position}"
         sections[name] = dataset_section(name, dataset.measures, vars(tables), run.facts)
         controls = run.controls.dataset_controls(name)
         if controls:
-            columns = {compared: headline_columns[compared] for compared in (name, *controls)}
+            columns = {key: headline_columns[key] for key in (name, *controls)}
             control_tables[name] = measure_tables(tables.summary, tables.measures, columns)
     return {
         "definitions": definitions(measures.values()),
-        "sections_of": places,
+        "anchors": anchors,
         "sections": sections,
         "controls": control_tables,
         "synthetic": recovery_rows(tables.measures, tables.synthetic, measures, run.strengths),
-        "published": published_rows(tables.summary, tables.measures, published),
-        "published_measures": published_measures(tables.summary, published),
+        "published": published_rows(tables.summary, tables.measures, published_figures),
+        "published_measures": published_measures(tables.summary, published_figures),
     }
 
 
-def by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
+def files_by_caption(figures: Sequence[ReportFigure]) -> dict[str, list[Path]]:
     """Returns the files of figures by caption, which is the same for all datasets of a figure."""
     files: dict[str, list[Path]] = {}
     for figure in figures:
@@ -184,7 +187,7 @@ def markdown_template(name: str) -> Template:
     return templates.get_template(name)
 
 
-def environment(autoescape: bool, finalize: Callable[[Any], Any] | None = None) -> Environment:
+def environment(*, autoescape: bool, finalize: Callable[[Any], Any] | None = None) -> Environment:
     """Returns the environment that loads the templates in `assets`, with their filters.
 
     Args:

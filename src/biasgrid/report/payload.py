@@ -23,14 +23,14 @@ from biasgrid.families.page import (
 from biasgrid.report.first_screen import Screen
 from biasgrid.report.run import ReportDataset, ReportRun, ReportTables
 from biasgrid.tables.claims.numbers import display_range, measure_range
-from biasgrid.tables.key_columns import KEYS
-from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS, rows_about_wholes
+from biasgrid.tables.key_columns import KEYS, is_about_whole
+from biasgrid.tables.measures import MARK_COLUMNS, MEASURE_KEYS
 
-MOST_KEYED = 2000
+MOST_PART_NUMBERS = 2000
 """Maximum number of numbers about parts of a cell, if its family has no view of its own."""
 PAYLOAD_NUMBERS = ("value", "low", "high", "null_mean", "p", "q")
-COMPARED_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
-RANKED_COLUMNS = (
+COMPARISON_COLUMNS = ("value", "other_value", "difference", "low", "high", "q")
+RANK_COLUMNS = (
     "measure",
     "options",
     "bias_type",
@@ -43,7 +43,7 @@ RANKED_COLUMNS = (
 )
 EXAMPLES_AT_ONCE, FIRST_GUESS = 64, 16
 """Number of a cell's examples that are gathered at once, and first guess of how many will fit."""
-TAG = len('<script type="application/gzip" id=""></script>\n')
+TAG_BYTES = len('<script type="application/gzip" id=""></script>\n')
 """Number of bytes around a block and its id."""
 
 
@@ -51,20 +51,20 @@ class ExampleTexts:
     """The examples of a cell as JSON texts, the most important first.
 
     Each text is made when it is first needed, as most examples do not fit on the page.
-
-    Attributes:
-        count: the number of examples.
     """
 
     def __init__(self, examples: Sequence[Mapping[str, Any]]) -> None:
-        self.count = len(examples)
         self._examples = examples
         # As text, since dictionaries by the million hold up the garbage collector.
         self._texts: list[str] = []
 
-    def first(self, most: int) -> list[str]:
+    def __len__(self) -> int:
+        """The number of examples."""
+        return len(self._examples)
+
+    def most_important(self, most: int) -> list[str]:
         """Returns the texts of at most so many examples."""
-        while len(self._texts) < min(most, self.count):
+        while len(self._texts) < min(most, len(self)):
             start = len(self._texts)
             examples = self._examples[start : start + EXAMPLES_AT_ONCE]
             self._texts += map(json_text, examples)
@@ -76,14 +76,15 @@ class Blocks:
     """The blocks that the page's script reads, by their ids.
 
     Attributes:
-        shared: the packed blocks of every page.
-        columns: the packed numbers of the cells of each dataset.
-        evidence: the sentences that the cells of each dataset may carry.
+        every_page: the packed blocks of every page, by id.
+        numbers_by_dataset: the packed numbers of the cells of each dataset, by id.
+        sentences_by_dataset: the sentences that the cells of each dataset may carry, by the id of
+            the cell's block.
     """
 
-    shared: Mapping[str, str]
-    columns: Mapping[str, Mapping[str, str]]
-    evidence: Mapping[str, Mapping[str, ExampleTexts]]
+    every_page: Mapping[str, str]
+    numbers_by_dataset: Mapping[str, Mapping[str, str]]
+    sentences_by_dataset: Mapping[str, Mapping[str, ExampleTexts]]
 
 
 def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
@@ -94,29 +95,29 @@ def blocks(run: ReportRun, tables: ReportTables, screen: Screen) -> Blocks:
         tables: the measures of the run.
         screen: the content of the first screen.
     """
-    cells = cell_facts(tables)
+    cells = tables_by_cell(tables)
     datasets = {dataset.name: dataset for dataset in run.datasets}
     common = {name: dataset_block(dataset, cells) for name, dataset in datasets.items()}
-    columns: dict[str, dict[str, str]] = {name: {} for name in datasets}
-    evidence: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
-    compared = tables.comparisons.partition_by(
+    numbers: dict[str, dict[str, str]] = {name: {} for name in datasets}
+    sentences: dict[str, dict[str, ExampleTexts]] = {name: {} for name in datasets}
+    comparisons = tables.comparisons.partition_by(
         "dataset", "model", "other_model", as_dict=True, maintain_order=True
     )
     # A page is of one pair of models, and unpacks no other.
-    for (name, *pair), rows in compared.items():
+    for (name, *pair), rows in comparisons.items():
         block_id = "/".join(["compared", name, *pair])
-        columns[name][block_id] = packed_block(compared_rows(rows))
+        numbers[name][block_id] = packed_block(comparison_rows(rows))
     for (model, name), cell in cells.items():
         dataset = datasets[name]
         rows = tables.summary.filter(model=model, dataset=name)
-        numbers = cell_block(cell, dataset, common[name], rows)
-        columns[name][f"cell/{model}/{name}"] = packed_block(numbers)
+        block = cell_block(cell, dataset, common[name], rows)
+        numbers[name][f"cell/{model}/{name}"] = packed_block(block)
         examples = evidence_by_weight(cell, dataset, common[name])
-        evidence[name][f"evidence/{model}/{name}"] = ExampleTexts(examples)
-    return Blocks(shared_blocks(run, tables, screen, common), columns, evidence)
+        sentences[name][f"evidence/{model}/{name}"] = ExampleTexts(examples)
+    return Blocks(every_page_blocks(run, tables, screen, common), numbers, sentences)
 
 
-def shared_blocks(
+def every_page_blocks(
     run: ReportRun, tables: ReportTables, screen: Screen, common: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, str]:
     """Returns the packed blocks of every page, by id: the core, config, datasets and ranks.
@@ -127,23 +128,23 @@ def shared_blocks(
         screen: the content of the first screen.
         common: the content that the cells of each dataset share, by dataset.
     """
-    packed = {"core": packed_block(core(run, tables, screen))}
+    blocks_by_id = {"core": packed_block(core(run, tables, screen))}
     if run.settings:
-        packed["config"] = packed_block(run.settings)
+        blocks_by_id["config"] = packed_block(run.settings)
     for dataset in run.datasets:
-        content = dict(common[dataset.name])
+        block = dict(common[dataset.name])
         if any(dataset.templates):
             # Each text is one line, whatever its white space.
-            content["templates"] = [" ".join(text.split()) for text in dataset.templates]
-        if content:
-            packed[f"dataset/{dataset.name}"] = packed_block(content)
+            block["templates"] = [" ".join(text.split()) for text in dataset.templates]
+        if block:
+            blocks_by_id[f"dataset/{dataset.name}"] = packed_block(block)
     ranks = tables.ranks.partition_by("dataset", as_dict=True)
     for (name,), rows in ranks.items():
-        packed[f"ranks/{name}"] = packed_block(ranked_rows(rows))
-    return packed
+        blocks_by_id[f"ranks/{name}"] = packed_block(rank_rows(rows))
+    return blocks_by_id
 
 
-def cell_facts(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
+def tables_by_cell(tables: ReportTables) -> dict[tuple[str, str], CellTables]:
     """Returns the tables of each cell, by model and dataset, in the order of the summary."""
     measures = tables.measures.partition_by("model", "dataset", as_dict=True)
     examples = tables.examples.partition_by("model", "dataset", as_dict=True)
@@ -186,9 +187,9 @@ def core(run: ReportRun, tables: ReportTables, screen: Screen) -> dict[str, Any]
 def screen_block(screen: Screen) -> dict[str, Any]:
     """Returns the hidden texts of the first screen, its example and its tiles."""
     largest = {}
-    for place, row in enumerate(screen.rows):
+    for position, row in enumerate(screen.rows):
         if row.largest:
-            largest[str(place)] = {
+            largest[str(position)] = {
                 "what": row.largest.what,
                 "is_hidden": row.largest.is_hidden,
                 "address": row.largest.address,
@@ -235,7 +236,7 @@ def asked_cells(summary: pl.DataFrame) -> list[dict[str, Any]]:
     return cells.agg(flag=flag, is_withheld=is_withheld).to_dicts()
 
 
-def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
+def comparison_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns the differences of two models on a dataset that rule compare keeps."""
     names = (
         "measure",
@@ -248,13 +249,13 @@ def compared_rows(comparisons: pl.DataFrame) -> list[dict[str, Any]]:
         "other_mark",
         "reason",
     )
-    return page_rows(comparisons, names, COMPARED_COLUMNS)
+    return page_rows(comparisons, names, COMPARISON_COLUMNS)
 
 
-def ranked_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
+def rank_rows(ranks: pl.DataFrame) -> list[dict[str, Any]]:
     """Returns the ranks of models on a dataset in ascending order, with their intervals."""
-    ordered = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
-    return page_rows(ordered, RANKED_COLUMNS, ("value",))
+    ascending = ranks.sort("measure", "options", "bias_type", "set", "rank", maintain_order=True)
+    return page_rows(ascending, RANK_COLUMNS, ("value",))
 
 
 def dataset_block(
@@ -268,12 +269,12 @@ def dataset_block(
     for (model, name), cell in cells.items():
         if name == dataset.name:
             own_cells[model] = cell
-    shared: dict[str, Any] = make(own_cells)
-    return shared
+    block: dict[str, Any] = make(own_cells)
+    return block
 
 
 def cell_block(
-    cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any], summary: pl.DataFrame
+    cell: CellTables, dataset: ReportDataset, common: Mapping[str, Any], summary: pl.DataFrame
 ) -> dict[str, Any]:
     """Returns the content of a cell's page: its rows of the summary, and its parts.
 
@@ -283,37 +284,36 @@ def cell_block(
     Args:
         cell: the tables of the cell.
         dataset: its dataset.
-        shared: the content that the cells of the dataset share.
+        common: the content that the cells of the dataset share, from `dataset_block`.
         summary: its rows of the summary.
     """
     keys = ("measure", "options", "bias_type", "n", "left_out", "flag", *MARK_COLUMNS)
-    content: dict[str, Any] = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
+    block: dict[str, Any] = {"summary": page_rows(summary, keys, PAYLOAD_NUMBERS)}
     page = dataset.module("page")
     make = getattr(page, "cell_payload", None)
     if make is not None:
-        parts: dict[str, Any] = make(cell, shared)
-        return content | parts
+        drawing: dict[str, Any] = make(cell, common)
+        return block | drawing
     tables = []
     if dataset.reference:
         tables += cell_tables(cell.measures, [*getattr(page, "TABLES", ()), NOT_READ_TABLE])
         tables += tables_of_groups(cell.measures)
     if tables:
-        return content | {"tables": tables}
-    wholes = rows_about_wholes(cell.measures)
-    of_parts = cell.measures.join(wholes, on=cell.measures.columns, how="anti", nulls_equal=True)
+        return block | {"tables": tables}
+    part_rows = cell.measures.filter(~is_about_whole())
     names = ("measure", "options", "n", *MEASURE_KEYS)
-    content["keyed"] = page_rows(of_parts.head(MOST_KEYED), names, PAYLOAD_NUMBERS)
-    content["keyed_of"] = len(of_parts)
-    return content
+    block["keyed"] = page_rows(part_rows.head(MOST_PART_NUMBERS), names, PAYLOAD_NUMBERS)
+    block["keyed_of"] = len(part_rows)
+    return block
 
 
 def evidence_by_weight(
-    cell: CellTables, dataset: ReportDataset, shared: Mapping[str, Any]
+    cell: CellTables, dataset: ReportDataset, common: Mapping[str, Any]
 ) -> Sequence[dict[str, Any]]:
     """Returns the sentences that a cell may carry, the most important first."""
     make = getattr(dataset.module("page"), "examples", None)
     if make is not None:
-        examples: Sequence[dict[str, Any]] = make(cell, shared)
+        examples: Sequence[dict[str, Any]] = make(cell, common)
         return examples
     sentences: Sentences | None = getattr(dataset.module("evidence"), "SENTENCES", None)
     if sentences is None:
@@ -321,41 +321,44 @@ def evidence_by_weight(
     return example_payloads(cell.examples, sentences.explained, sentences.view)
 
 
-def blocks_within_limit(evidence: Mapping[str, ExampleTexts], room: float) -> dict[str, str]:
+def blocks_within_limit(sentences: Mapping[str, ExampleTexts], room: float) -> dict[str, str]:
     """Returns blocks of as many examples as fit, the same number of each cell.
 
     Args:
-        evidence: the examples of each cell, by the id of its block.
+        sentences: the examples of each cell, by the id of its block.
         room: the number of bytes that the blocks may take, with the tags around them.
+
+    Returns:
+        The packed blocks by id; empty if not even one example of each cell fits.
     """
     blocks_that_fit: dict[str, str] = {}
     # `fits` examples of each cell fit, and `beyond` is too many.
     fits = 0
-    beyond = 1 + max((examples.count for examples in evidence.values()), default=0)
+    beyond = 1 + max(map(len, sentences.values()), default=0)
     guess = FIRST_GUESS
     # The next guess takes the examples that fit as a share of the room. Later examples are of fewer
     # cells and compress better, so one or two more might fit, which are not tried.
     while room > 0 and fits < guess and fits + 1 < beyond:
         most = min(guess, beyond - 1)
-        packed = pack_examples(evidence, most)
-        size = sum(TAG + len(name) + len(block) for name, block in packed.items())
+        candidate = pack_examples(sentences, most)
+        size = sum(TAG_BYTES + len(name) + len(block) for name, block in candidate.items())
         if size <= room:
-            blocks_that_fit, fits = packed, most
+            blocks_that_fit, fits = candidate, most
         else:
             beyond = most
         guess = int(most * room / size)
     return blocks_that_fit
 
 
-def pack_examples(evidence: Mapping[str, ExampleTexts], most: int) -> dict[str, str]:
+def pack_examples(sentences: Mapping[str, ExampleTexts], most: int) -> dict[str, str]:
     """Returns blocks of at most so many examples per cell; cells without examples have none."""
-    packed = {}
-    for name, examples in evidence.items():
-        texts = examples.first(most)
+    blocks_by_id = {}
+    for name, examples in sentences.items():
+        texts = examples.most_important(most)
         if texts:
-            content = f'{{"examples":[{",".join(texts)}],"of":{examples.count}}}'
-            packed[name] = packed_text(content)
-    return packed
+            text = f'{{"examples":[{",".join(texts)}],"of":{len(examples)}}}'
+            blocks_by_id[name] = packed_text(text)
+    return blocks_by_id
 
 
 def packed_block(value: Any) -> str:

@@ -50,12 +50,13 @@ class ReportDataset:
         about: paragraphs about its questions and comparisons.
         measures: its measures, by name.
         instances: the number of instances of each of its variants.
-        dropped: the subjects that each variant leaves out, because they are not one token.
-        imported: the number of instances in the dump of each imported model.
-        answered: the counts of generative models' answers from `tables.summary.answer_counts`.
-        family: the name of its family, whose view the page has.
+        dropped_subjects: the subjects that each variant leaves out, because they are not one token.
+        dump_instances: the number of instances in the dump of each imported model.
+        answer_counts: the counts of generative models' answers, by model, from
+            `tables.summary.answer_counts`.
+        family: the name of its family, whose view the page has; `""` if it is unknown.
         reference: the reference of its family, whose module `page` makes the content of the
-            view.
+            view; `""` if it is unknown.
         sensitive: whether its texts are hidden until a click.
         templates: the text of each of its templates, by number; empty if unknown.
     """
@@ -65,9 +66,9 @@ class ReportDataset:
     about: Sequence[str]
     measures: Mapping[str, Measure]
     instances: Mapping[str, int]
-    dropped: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    imported: Mapping[str, int] = field(default_factory=dict)
-    answered: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    dropped_subjects: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    dump_instances: Mapping[str, int] = field(default_factory=dict)
+    answer_counts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     family: str = ""
     reference: str = ""
     sensitive: bool = True
@@ -159,6 +160,7 @@ class ReportTables:
 
 
 def gather_run(
+    *,
     title: str,
     config: str,
     models: Mapping[str, Mapping[str, str]],
@@ -170,7 +172,7 @@ def gather_run(
     megabytes: float,
     controls: Controls,
     records: Mapping[str, Mapping[str, Any]],
-    imported: Sequence[Path],
+    predictions: Sequence[Path],
     instances: Sequence[Path],
     measures: Sequence[Path],
     same_models: str,
@@ -190,7 +192,7 @@ def gather_run(
         megabytes: the maximum size of the page.
         controls: the cells that are negative controls.
         records: the record of each model's checkpoint, by name; imported models have none.
-        imported: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
+        predictions: the predictions of imported cells, at `DATASET/MODEL/predictions.parquet`.
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
         same_models: a sentence about models that are the same.
@@ -198,12 +200,12 @@ def gather_run(
     """
     report_models = []
     for name, attributes in models.items():
-        dumps = [read_provenance(path) for path in imported if path.parent.name == name]
+        dumps = [read_provenance(path) for path in predictions if path.parent.name == name]
         report_models.append(
             ReportModel(name=name, **origin(records.get(name), dumps), **attributes)
         )
     report_datasets = [
-        gather_dataset(name, attributes, instances, imported, measures)
+        gather_dataset(name, attributes, instances, predictions, measures)
         for name, attributes in datasets.items()
     ]
     versions = table_provenance()
@@ -228,7 +230,7 @@ def gather_dataset(
     name: str,
     attributes: Mapping[str, Any],
     instances: Iterable[Path],
-    imported: Iterable[Path],
+    predictions: Iterable[Path],
     measures: Iterable[Path],
 ) -> ReportDataset:
     """Gathers a dataset: its attributes, and counts from its tables.
@@ -237,34 +239,34 @@ def gather_dataset(
         name: its name.
         attributes: see `gather_run`, as the tables of all datasets.
         instances: the instances tables.
-        imported: the predictions of imported cells.
+        predictions: the predictions of imported cells.
         measures: the measures of cells.
     """
-    counts, dropped = {}, {}
+    instance_counts, dropped_subjects = {}, {}
     for path in instances:
         if path.parent.name == name:
-            counts[path.stem] = count_rows(path)
+            instance_counts[path.stem] = count_rows(path)
             # Families that compare no subjects leave none out.
             subjects = read_provenance(path).get("dropped_subjects")
             if subjects:
-                dropped[path.stem] = subjects
-    imported_counts = {}
-    for path in imported:
+                dropped_subjects[path.stem] = subjects
+    dump_instances = {}
+    for path in predictions:
         if path.parents[1].name == name:
-            imported_counts[path.parent.name] = count_rows(path)
-    answered = {}
+            dump_instances[path.parent.name] = count_rows(path)
+    answer_counts = {}
     for path in measures:
         if path.parent.name == name:
-            counts_of_answers = read_provenance(path).get("answered")
-            if counts_of_answers:
-                answered[path.stem] = counts_of_answers
+            counts = read_provenance(path).get("answered")
+            if counts:
+                answer_counts[path.stem] = counts
     return ReportDataset(
         name,
         **attributes,
-        instances=counts,
-        dropped=dropped,
-        imported=imported_counts,
-        answered=answered,
+        instances=instance_counts,
+        dropped_subjects=dropped_subjects,
+        dump_instances=dump_instances,
+        answer_counts=answer_counts,
     )
 
 
@@ -298,7 +300,7 @@ def source(record: Mapping[str, Any]) -> str:
 
 
 def revision(record: Mapping[str, Any]) -> str:
-    """Returns a checkpoint's commit, or the first digits of its weights' digest; a dash without."""
+    """Returns a checkpoint's commit, or the first digits of its weights' digest; `-` if unknown."""
     if record["revision"]:
         return str(record["revision"])
     for name, digest in record["files"].items():
@@ -314,12 +316,12 @@ def gather_figures(figures: Mapping[Path, Mapping[str, str]]) -> list[ReportFigu
         figures: references of figures by name, by folder. A folder is named like its dataset, or
             `grid` if its figures are of all datasets.
     """
-    gathered = []
+    saved_figures = []
     for folder, references in figures.items():
         for name, reference in references.items():
             svg = folder / f"{name}.svg"
-            gathered.append(ReportFigure(name, folder.name, svg, load(reference).CAPTION))
-    return gathered
+            saved_figures.append(ReportFigure(name, folder.name, svg, load(reference).CAPTION))
+    return saved_figures
 
 
 def without_secrets(settings: Any) -> Any:

@@ -31,7 +31,7 @@ def card(
     (model-index).
     """
     from biasgrid.base.files import write_text
-    from biasgrid.report.card import card_of
+    from biasgrid.report.card import model_card
     from biasgrid.report.findings import findings
     from biasgrid.report.hub_results import Benchmark, hub_files
     from biasgrid.runs.audit import command
@@ -51,10 +51,19 @@ def card(
         level = provenance.get("statistics", {}).get("level", 0.95)
         found = {each.model: each for each in findings(made.verdicts(), summary, facts)}
         repeat = command(manifest["config_file"])
-        written = str(card_of(model, summary, manifest, level, found, repeat, facts))
+        card = model_card(
+            model,
+            summary=summary,
+            manifest=manifest,
+            level=level,
+            model_findings=found,
+            command=repeat,
+            facts=facts,
+        )
+        written = str(card)
         headlines = summary.filter("headline", model=model)
         files = hub_files(
-            [Benchmark.of(text) for text in benchmark or []], headlines, manifest, level
+            [Benchmark.parse(text) for text in benchmark or []], headlines, manifest, level
         )
         if out is not None:
             write_text(out, written)
