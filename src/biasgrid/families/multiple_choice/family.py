@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -30,9 +30,14 @@ from biasgrid.families.multiple_choice.items import (
     ItemFiles,
     QuestionSet,
 )
-from biasgrid.families.multiple_choice.layouts import name_of_item
+from biasgrid.families.multiple_choice.layouts import LAYOUTS, name_of_item
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.tables.metric import Measure, read_definitions
+
+if TYPE_CHECKING:
+    LayoutName = str
+else:
+    LayoutName = Literal[tuple(LAYOUTS)]
 
 
 class MultipleChoiceDataset(DatasetSection):
@@ -42,8 +47,9 @@ class MultipleChoiceDataset(DatasetSection):
 
     family: Literal["multiple_choice"] = Field(description="what is asked, and how it is measured")
     task: str = Field("text-generation", description="task of the models that it is for")
-    layout: Literal["bbq", "esbbq", "kobbq"] = Field(
-        description="layout of the files: `bbq` (BBQ, MBBQ), `esbbq` (EsBBQ, CaBBQ) or `kobbq`"
+    layout: LayoutName = Field(
+        description="layout of the files: "
+        + "; ".join(f"`{name}` ({layout.files})" for name, layout in LAYOUTS.items())
     )
     files: list[str] = Field(
         min_length=1,

@@ -432,19 +432,21 @@ def chosen_option(record: Record, field: str, choices: tuple[str, ...]) -> int:
 
 
 class ItemLayout(NamedTuple):
-    """A layout of files of items.
+    """A layout of files of items; adding one to `LAYOUTS` is all that a new one needs.
 
     Attributes:
-        ending: the ending of their names.
         read: yields the items of a file, and adds its faults to a list.
+        ending: the ending of the files' names.
+        files: which files have the layout, for the description of the config key.
     """
 
-    ending: str
     read: Callable[[Path, list[Fault]], Iterator[Item]]
+    ending: str
+    files: str
 
 
 LAYOUTS = {
-    "bbq": ItemLayout(".jsonl", read_bbq),
-    "esbbq": ItemLayout(".jsonl", read_esbbq),
-    "kobbq": ItemLayout(".tsv", read_kobbq),
+    "bbq": ItemLayout(read_bbq, ".jsonl", "BBQ, MBBQ"),
+    "esbbq": ItemLayout(read_esbbq, ".jsonl", "EsBBQ, CaBBQ"),
+    "kobbq": ItemLayout(read_kobbq, ".tsv", "KoBBQ"),
 }

@@ -6,11 +6,11 @@ Planning a grid imports this module, so it must not import polars.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
@@ -176,7 +176,7 @@ def read(files: PairFiles) -> tuple[PairSet, list[Fault]]:
     faults: list[Fault] = []
     pairs_by_file: list[tuple[Path, SentencePair]] = []
     for path in files.files:
-        for pair in LAYOUTS[files.layout](path, faults):
+        for pair in LAYOUTS[files.layout].read(path, faults):
             pairs_by_file.append((path, pair))
     if faults:
         # A file with the wrong delimiter has a fault in every row; the first few are enough.
@@ -418,4 +418,33 @@ def labelled_sentences(example: JsonRecord) -> dict[str, tuple[str, str]]:
     return labelled
 
 
-LAYOUTS = {"crows-pairs": read_crows_pairs, "stereoset": read_stereoset, "plain": read_plain}
+CRITICISM = (
+    "Known problems of these pairs: Blodgett et al. (ACL 2021) found significant issues with noise "
+    "and reliability in CrowS-Pairs and StereoSet: unnatural and ungrammatical pairs, and targets "
+    "that are no groups. The authors of CrowS-Pairs themselves warn that it may not be a good "
+    "indicator of the biases of a model."
+)
+
+
+class PairLayout(NamedTuple):
+    """A layout of files of pairs; adding one to `LAYOUTS` is all that a new one needs.
+
+    Attributes:
+        read: yields the pairs of a file, and adds its faults to a list.
+        files: which files have the layout, for the description of the config key.
+        criticism: known flaws of the benchmark, for the page; empty if there are none.
+        has_tasks: whether pairs belong to `TASKS` and to target terms, as StereoSet's do. Then the
+            headlines are means over target terms, and the dataset may say which `tasks` are read.
+    """
+
+    read: Callable[[Path, list[Fault]], Iterator[SentencePair]]
+    files: str
+    criticism: str = ""
+    has_tasks: bool = False
+
+
+LAYOUTS = {
+    "crows-pairs": PairLayout(read_crows_pairs, "CrowS-Pairs and its translations", CRITICISM),
+    "stereoset": PairLayout(read_stereoset, "StereoSet", CRITICISM, has_tasks=True),
+    "plain": PairLayout(read_plain, f"your own tables with the columns {', '.join(PLAIN_COLUMNS)}"),
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -24,13 +24,20 @@ from biasgrid.families.pairs.data import (
     CONTEXT,
     INTERSENTENCE,
     INTRASENTENCE,
+    LAYOUTS,
     PARTNER,
     PairFiles,
+    PairLayout,
     PairSet,
 )
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, scorings_of
 from biasgrid.tables.metric import Measure, read_definitions
+
+if TYPE_CHECKING:
+    LayoutName = str
+else:
+    LayoutName = Literal[tuple(LAYOUTS)]
 
 FIRST, SECOND = "{first}", "{second}"
 """Placeholders of the sentences in a prompt."""
@@ -44,7 +51,6 @@ FORCED_CHOICE = "forced-choice"
 """The scoring of models that choose between both sentences, asked in both orders."""
 PUBLISHED = "published"
 """The scoring of scores that others published."""
-STEREOSET_LAYOUT = "stereoset"
 BLANK_SCORINGS = ("stereoset", "stereoset-biasbench")
 """Scorings that read a context with a blank."""
 ALLOWED_SCORINGS = {
@@ -71,12 +77,9 @@ class PairsDataset(DatasetSection):
     """
 
     family: Literal["pairs"] = Field(description="what is asked, and how it is measured")
-    layout: Literal["crows-pairs", "stereoset", "plain"] = Field(
-        description=(
-            "layout of the files: `crows-pairs` (CrowS-Pairs and its translations), `stereoset`, "
-            "or `plain` for your own tables with the columns more, less, direction, type and "
-            "cluster"
-        )
+    layout: LayoutName = Field(
+        description="layout of the files: "
+        + "; ".join(f"`{name}` ({layout.files})" for name, layout in LAYOUTS.items())
     )
     files: list[str] = Field(min_length=1, description="files with pairs")
     tasks: list[Literal["intrasentence", "intersentence"]] = Field(
@@ -133,7 +136,7 @@ class PairsDataset(DatasetSection):
 
     @model_validator(mode="after")
     def _scorings_fit(self) -> PairsDataset:
-        if self.layout != STEREOSET_LAYOUT and self.only_task != INTRASENTENCE:
+        if not self.file_layout.has_tasks and self.only_task != INTRASENTENCE:
             raise KeysError("expected `tasks` only with `layout: stereoset`")
         for key, scorings in ALLOWED_SCORINGS.items():
             name = getattr(self, key)
@@ -149,6 +152,11 @@ class PairsDataset(DatasetSection):
         return self
 
     @property
+    def file_layout(self) -> PairLayout:
+        """The layout of the files."""
+        return LAYOUTS[self.layout]
+
+    @property
     def only_task(self) -> str | None:
         """The task that is read, None if both are."""
         return self.tasks[0] if len(set(self.tasks)) == 1 else None
@@ -157,7 +165,7 @@ class PairsDataset(DatasetSection):
         """Whether the files have the partner or context that a scoring reads."""
         # A forced choice is no formula; it shows both sentences.
         needs = SCORINGS[scoring].needs if scoring in SCORINGS else PARTNER
-        if self.layout != STEREOSET_LAYOUT:
+        if not self.file_layout.has_tasks:
             return needs != CONTEXT
         is_follower = needs == CONTEXT and scoring not in BLANK_SCORINGS
         return self.only_task == (INTERSENTENCE if is_follower else INTRASENTENCE)
@@ -169,7 +177,7 @@ class PairsDataset(DatasetSection):
             kind: `masked`, `causal` or `served`.
         """
         defaults: Mapping[str, str] = DEFAULT_SCORINGS
-        if self.layout == STEREOSET_LAYOUT:
+        if self.file_layout.has_tasks:
             defaults = STEREOSET_SCORINGS[self.only_task] if self.only_task else {}
         return getattr(self, kind) or defaults.get(kind)
 
@@ -193,12 +201,6 @@ def scoring_for_model(grid: Grid, dataset: str, model: str) -> str | None:
 
 DEFINITIONS = read_definitions("families/pairs")
 PAIR_FIGURES = ("pair_shares",)
-WARNING = (
-    "Known problems of these pairs: Blodgett et al. (ACL 2021) found significant issues with noise "
-    "and reliability in CrowS-Pairs and StereoSet: unnatural and ungrammatical pairs, and targets "
-    "that are no groups. The authors of CrowS-Pairs themselves warn that it may not be a good "
-    "indicator of the biases of a model."
-)
 
 
 class Pairs(Family):
@@ -262,7 +264,7 @@ class Pairs(Family):
         return PairFiles(
             files=tuple(Path(grid.word_lists, name) for name in section.files),
             layout=section.layout,
-            tasks=tuple(section.tasks) if section.layout == STEREOSET_LAYOUT else (),
+            tasks=tuple(section.tasks) if section.file_layout.has_tasks else (),
             variant=variant,
             prompt=section.prompt if is_choice else "",
             system=section.system if is_choice else None,
@@ -272,7 +274,7 @@ class Pairs(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures; for StereoSet, those of target terms are the headlines."""
         pair_measures = DEFINITIONS.select("pairs")
-        if section_of(PairsDataset, grid, dataset).layout != STEREOSET_LAYOUT:
+        if not section_of(PairsDataset, grid, dataset).file_layout.has_tasks:
             return {**pair_measures, **self.flags}
         # Its authors publish means over target terms; shares of pairs are evidence for these, and
         # no second finding.
@@ -282,10 +284,9 @@ class Pairs(Family):
         return {**DEFINITIONS.select("terms"), **evidence, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
-        """Describes the pairs; for published ones, lists known criticism."""
-        if section_of(PairsDataset, grid, dataset).layout == "plain":
-            return (DEFINITIONS.about,)
-        return (DEFINITIONS.about, WARNING)
+        """Describes the pairs, and says what is known against a published benchmark."""
+        criticism = section_of(PairsDataset, grid, dataset).file_layout.criticism
+        return (DEFINITIONS.about, criticism) if criticism else (DEFINITIONS.about,)
 
     def cluster_texts(self, lists: PairSet) -> Sequence[str]:
         """Returns the first sentence of each cluster of pairs."""

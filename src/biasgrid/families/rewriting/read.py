@@ -6,11 +6,11 @@ set in its folder. Planning a grid imports this module, so it must not import po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault, InputError, value_text
@@ -31,7 +31,6 @@ from biasgrid.families.sampling import Sample, sample_content
 PROMPT_PLACE = "{prompt}"
 """Placeholder of the prompt in a request."""
 PROMPTS_EXPECTED = "prompts; in a .txt file, one per line"
-LayoutName = Literal["realtoxicityprompts", "dialogsum"]
 
 
 class PromptLayout(NamedTuple):
@@ -48,7 +47,7 @@ class PromptLayout(NamedTuple):
     template: str = PROMPT_PLACE
 
 
-LAYOUTS: Mapping[LayoutName, PromptLayout] = {
+LAYOUTS = {
     "realtoxicityprompts": PromptLayout(("prompts.jsonl", "prompts.parquet"), "prompt.text"),
     "dialogsum": PromptLayout(
         (
@@ -63,6 +62,11 @@ LAYOUTS: Mapping[LayoutName, PromptLayout] = {
         f"Summarise this conversation in a few sentences.\n\n{PROMPT_PLACE}",
     ),
 }
+
+if TYPE_CHECKING:
+    LayoutName = str
+else:
+    LayoutName = Literal[tuple(LAYOUTS)]
 
 
 def read_prompt_file(path: Path, column: str, faults: list[Fault]) -> list[str]:
