@@ -28,16 +28,16 @@ from biasgrid.jobs.run_progress import (
 )
 
 WARNING_LINE = "warning: "
-"""How a line begins that is shown whatever else a run says."""
+"""Prefix of lines that are always shown."""
 REFUSED = re.compile(r"^WorkflowError in file .*\n")
-"""What Snakemake prints before the reason why it did not begin a run."""
+"""The line that Snakemake prints before the reason why it did not start a run."""
 PLACE_IN_WORKFLOW = re.compile(r"^  File .*\n?", re.MULTILINE)
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
 LAST_LINES = 15
 
 
 class ProgressLog:
-    """Prints each stage as it begins and, from time to time, how far the run is."""
+    """Prints each stage when it begins and, once a minute, the progress of the run."""
 
     def __init__(self) -> None:
         """Begins to count time."""
@@ -45,13 +45,13 @@ class ProgressLog:
         self.seen: set[str] = set()
 
     def begin(self, stage: str) -> None:
-        """Prints a stage at its first job."""
+        """Prints a stage, unless it was printed before."""
         if stage not in self.seen:
             self.seen.add(stage)
             print_text(f"{time.monotonic() - self.began:5.0f} s  {stage}")
 
     def show(self, now: RunProgress) -> None:
-        """Prints how far a run is, once a minute."""
+        """Prints the progress, unless a line was printed less than a minute ago."""
         if time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
             self.last = time.monotonic()
             print_text(now.text)
@@ -110,8 +110,8 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
     command += ["--snakefile", str(snakefile)]
     command += ["--cores", str(cores)]
     command += ["--configfile", str(config)]
-    # In a group of its own, which gets one signal from here, whether Ctrl-C or another program
-    # interrupts.
+    # In its own process group: Ctrl-C would otherwise reach the jobs twice, once from the terminal
+    # and once from `end_run`.
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -128,7 +128,7 @@ def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> Non
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        print_text(f"{reason_of_end(last_lines)}{RUN_FAILED}: {go_on}", err=True)
+        print_text(f"{failure_text(last_lines)}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
@@ -153,18 +153,23 @@ def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
     return last_lines
 
 
-def reason_of_end(last_lines: Sequence[str]) -> str:
-    """Returns the last lines of a run; of a run that did not begin, only the reason."""
+def failure_text(last_lines: Sequence[str]) -> str:
+    """Returns the last lines of a failed run, or only the reason if it did not start."""
     lines = list(last_lines)
-    for place, line in enumerate(lines):
+    for position, line in enumerate(lines):
         if REFUSED.match(line):
-            reason = "".join(lines[place + 1 :])
+            reason = "".join(lines[position + 1 :])
             return PLACE_IN_WORKFLOW.sub("", reason)
     return "".join(lines)
 
 
 def end_run(process: subprocess.Popen[str]) -> None:
-    """Interrupts a run as Ctrl-C would, and waits for its end; a second Ctrl-C kills it."""
+    """Interrupts a run as Ctrl-C would, and waits for its end; a second Ctrl-C kills it.
+
+    Args:
+        process: the leader of its own process group (`start_new_session=True`), with a piped
+            standard output.
+    """
     try:
         os.killpg(process.pid, signal.SIGINT)
         process.communicate()

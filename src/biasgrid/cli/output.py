@@ -20,29 +20,25 @@ from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
-"""Exit codes, see docs/troubleshooting.md: work that failed or found a fault, wrong input,
-Ctrl-C.
-"""
+"""Exit codes: failed work or a fault, wrong input, Ctrl-C. See docs/troubleshooting.md."""
 
 
 class PlainConsole(Console):
-    """A console that shows texts as they are, whoever wrote them: it obeys nothing in them, and
-    hides nothing.
-    """
+    """A console that interprets no markup or control characters, and escapes invisible ones."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Returns a text, with what cannot be seen made visible."""
+        """Renders text without markup, with invisible characters escaped."""
         return super().render_str(visible_text(text), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yields what is printed of anything, with what cannot be seen made visible."""
+        """Renders anything, with invisible characters escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=visible_text(segment.text))
 
 
-# What is not read on a terminal is wrapped nowhere, so that a line of a table stays one line.
+# Output that is not for a terminal is not wrapped: a row of a table must stay one line.
 console = PlainConsole(
     width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 1000,
     markup=False,
@@ -51,40 +47,42 @@ console = PlainConsole(
 
 
 def print_text(text: str, err: bool = False, nl: bool = True) -> None:
-    """Prints a text as it is, with what cannot be seen made visible; JSON means the same.
+    """Prints a text with invisible characters escaped as in JSON, which keeps the meaning of JSON.
 
     Args:
         text: the text.
-        err: whether on the standard error.
-        nl: whether the line ends behind it.
+        err: print to standard error.
+        nl: end with a newline.
     """
     typer.echo(visible_text(text), err=err, nl=nl)
 
 
 def print_data(text: str) -> None:
-    """Prints data, of which only a terminal gets what cannot be seen made visible."""
-    # `typer.echo` would take colours out of what a program gets.
+    """Prints data unchanged; on a terminal, with invisible characters escaped."""
+    # `typer.echo` would strip colour codes from data for other programs.
     sys.stdout.write(visible_text(text) if sys.stdout.isatty() else text)
 
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Ends the command with the message of a user's error, or of the system's or of memory, without
-    a traceback.
+    """Turns errors of the user, of the system and of memory into a message and an exit code.
+
+    Raises:
+        typer.Exit: `BAD_INPUT` for a UserError and an OSError about a file, else `FAILED`. Other
+            exceptions are not changed.
     """
     try:
         with plugin_faults():
             yield
     except (UserError, OSError, MemoryError) as error:
-        print_text(message_of(error), err=True)
+        print_text(user_message(error), err=True)
         names_path = isinstance(error, OSError) and error.filename is not None
-        raise typer.Exit(
-            BAD_INPUT if names_path or isinstance(error, UserError) else FAILED
-        ) from None
+        is_bad_input = names_path or isinstance(error, UserError)
+        raise typer.Exit(BAD_INPUT if is_bad_input else FAILED) from None
 
 
-def message_of(error: Exception) -> str:
-    """Returns the message of an error for users."""
+def user_message(error: Exception) -> str:
+    """Formats an error for users, with its path if it has one, or advice if memory ran out."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; expected a file or folder that can be used"
     return str(out_of_memory(error) or error)
@@ -97,21 +95,19 @@ TYPE_WORDS = {
     "<int range>": "NUMBER",
     "<float range>": "NUMBER",
 }
-"""What help calls the values of options, by what typer calls them."""
+"""The name of each type of option values in help texts, by typer's name."""
 
 
 class PlainTypes:
-    """Commands whose help names no Python types, and none at all beside an option that takes no
-    value.
-    """
+    """Help texts without Python types; options without a value have no type at all."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Returns arguments and options."""
+        """Returns arguments and options, with the types that help shows in their `metavar`."""
         params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
-        for one in params:
-            if one.param_type_name == "option" and one.metavar is None:
-                shown = one.display_type_rich(ctx)
-                one.metavar = "" if one.is_flag else TYPE_WORDS.get(shown, shown)
+        for param in params:
+            if param.param_type_name == "option" and param.metavar is None:
+                type_name = param.display_type_rich(ctx)
+                param.metavar = "" if param.is_flag else TYPE_WORDS.get(type_name, type_name)
         return params
 
 
@@ -120,11 +116,12 @@ class Command(PlainTypes, TyperCommand):
 
 
 class Commands(PlainTypes, TyperGroup):
-    """Commands whose arguments are texts."""
+    """A group of commands that refuses arguments that are not UTF-8."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuses names of files that are no UTF-8: tables cannot be read there, nor can they be
-        printed everywhere.
+        """Refuses arguments that are not UTF-8, mostly file names.
+
+        Polars cannot read tables from such a path, and not every terminal can print it.
         """
         for argument in args:
             if HALF_CHARACTER.search(argument):

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from biasgrid.runs.status import CellStatus
 
 NARROWEST_NAME = 12
-"""Characters to which a column of names may be cut before other columns are left out."""
+"""The width to which a column of names may be cut before other columns are left out."""
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
 def terminal_table(texts: Sequence[str], numbers: Sequence[str], width: int) -> Table:
-    """Makes a table for a terminal.
+    """Makes an empty table for a terminal.
 
     Args:
-        texts: titles of columns of text, which are first.
-        numbers: titles of columns of numbers, which are aligned to the right.
+        texts: titles of the columns of text, which come first.
+        numbers: titles of the columns of numbers, aligned to the right.
         width: the number of characters in a line.
     """
     padding = (0, column_gap(width), 0, 0)
     table = Table(box=None, pad_edge=False, padding=padding, header_style="dim")
     for column in texts:
-        # If there is no room for all, rich cuts the widest of the columns that it may wrap.
+        # If there is no room for all columns, rich cuts the widest that it may wrap.
         table.add_column(column, vertical="bottom", overflow="ellipsis")
     for column in numbers:
         table.add_column(column, no_wrap=True, vertical="bottom", justify="right")
@@ -92,13 +92,13 @@ def least_width(columns: Sequence[Column], name_titles: Collection[str]) -> int:
     return needed
 
 
-def line_length(content: RenderableType) -> int:
-    """Returns the number of characters in the longest line of a cell."""
-    return max((cell_len(line) for line in str(content).splitlines()), default=0)
+def line_length(cell: RenderableType) -> int:
+    """Returns the width of the longest line of a cell on a terminal."""
+    return max((cell_len(line) for line in str(cell).splitlines()), default=0)
 
 
 def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
-    """Returns a table with some columns of another one."""
+    """Returns a table with some columns of another table, each with its title and rows."""
     texts: list[str] = []
     numbers: list[str] = []
     for column in columns:
@@ -111,7 +111,7 @@ def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
 
 
 def number_text(value: float, unit: str = "") -> str:
-    """Returns a number in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
+    """Formats a number of at least 0 in two or three digits: `7`, `950`, `5.5 M`, `33 MB`."""
     prefix = 0
     # A value that would be rounded to 1000 is 1 of the next prefix.
     while value >= 999.5 and prefix < len(PREFIXES) - 1:
@@ -120,42 +120,42 @@ def number_text(value: float, unit: str = "") -> str:
     return f"{digits} {PREFIXES[prefix]}{unit}".rstrip()
 
 
-def estimate_text(figure: Estimate, word: Callable[[float], str] = number_text) -> str:
-    """Returns an estimate in words: `-` if it is unknown, with the mark `~` unless it is exact."""
-    if figure.value is None:
+def estimate_text(estimate: Estimate, format_value: Callable[[float], str] = number_text) -> str:
+    """Formats an estimate: `-` if it is unknown, with the mark `~` unless it is exact."""
+    if estimate.value is None:
         return "-"
-    mark = "" if figure.exact else "~"
-    return f"{mark}{word(figure.value)}"
+    mark = "" if estimate.exact else "~"
+    return f"{mark}{format_value(estimate.value)}"
 
 
 def bytes_text(value: float) -> str:
-    """Returns a size in bytes in words."""
+    """Formats a size in bytes: `33 MB`."""
     return number_text(value, "B")
 
 
 def cost_text(value: float) -> str:
-    """Returns a cost in words, in the currency of the config's prices."""
+    """Formats a cost, without the currency, which is the one of the config's prices."""
     return f"{value:.2f}" if value < 1000 else f"{value:,.0f}"
 
 
-def cell_name(asked: CellPlan | CellStatus) -> str:
-    """Returns the name of a cell's model, with the writer whose texts a scorer reads."""
-    return f"{asked.model} of {asked.writer}'s texts" if asked.writer else asked.model
+def cell_name(cell: CellPlan | CellStatus) -> str:
+    """Returns the name of a cell's model, for a scorer with the model whose texts it reads."""
+    return f"{cell.model} of {cell.writer}'s texts" if cell.writer else cell.model
 
 
 def frame_table(title: str, frame: pl.DataFrame) -> Table:
-    """Makes a table of the rows of a data frame, without columns that are null in all of them."""
+    """Makes a table of the rows of a data frame, without columns that are null in all rows."""
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    kept = [column for column in frame.columns if frame[column].null_count() < len(frame)]
-    for column in kept:
+    columns = [column for column in frame.columns if frame[column].null_count() < len(frame)]
+    for column in columns:
         table.add_column(column, overflow="fold")
-    for row in frame.select(kept).iter_rows():
+    for row in frame.select(columns).iter_rows():
         table.add_row(*(table_value(value) for value in row))
     return table
 
 
 def table_value(value: Any) -> str:
-    """Returns a value of a data frame in words."""
+    """Formats a value of a data frame: null as `-`, a list with commas, floats in four digits."""
     if value is None:
         return "-"
     if isinstance(value, list):

@@ -20,21 +20,25 @@ from biasgrid.tables.claims.numbers import (
     is_size,
 )
 from biasgrid.tables.metric import CONTROL
-from biasgrid.tables.metric import NOT_MEASURABLE as WITHHELD
+from biasgrid.tables.metric import NOT_MEASURABLE as REASON_PREFIX
+from biasgrid.tables.summary import SIGNIFICANT_TESTS
 from biasgrid.tables.verdicts import NOT_MEASURED
 
 On = Literal["interval", "value"]
 ThresholdResult = Literal["within", "above", "not measurable"]
-PASSED, ABOVE, NOT_MEASURABLE = 0, 1, 3
-"""Exit codes; a number above its threshold counts more than one that is not measurable."""
-COUNTS = ("significant_tests", CONTROL)
-"""Counts, which have no interval: they are results of tests."""
+EXIT_PASSED, EXIT_ABOVE, EXIT_NOT_MEASURABLE = 0, 1, 3
+"""Exit codes. A number above its threshold takes precedence over one that is not measurable."""
+COUNTS = (SIGNIFICANT_TESTS, CONTROL)
+"""Measures that count significant tests, of a dataset or of its negative control. They have no
+interval: they are results of tests.
+"""
 FOLDED = ("distance", "score_distance")
-"""Distances, which noise alone puts above 0."""
-YOUDEN = "bias"
-"""Minus Youden's J of statements: 0 is chance, not equal treatment."""
-REACHED = 2
-"""Differences of two subjects are at most so many times the answer probability, their mean."""
+"""Distances, which are above 0 from noise alone."""
+MINUS_YOUDEN = "bias"
+"""The measure of statements that is minus Youden's J: 0 is chance, not equal treatment."""
+LARGEST_RATIO = 2
+"""The maximum of a difference of two subjects, as a multiple of the answer probability, their mean.
+"""
 AT_CHANCE = "0 is chance: nothing shows that the model distinguishes right from wrong"
 
 
@@ -120,22 +124,22 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
 
 
 def add_thresholds(
-    thresholds: Sequence[LargestValue], configured: Mapping[str, Mapping[str, float]], place: str
+    thresholds: Sequence[LargestValue], config_values: Mapping[str, Mapping[str, float]], place: str
 ) -> list[LargestValue]:
-    """Adds the thresholds of a config to those of the command line, which come first.
+    """Appends the thresholds of a config to the ones of the command line, which replace them.
 
     Args:
-        thresholds: the thresholds of the command line, which replace those of the config.
-        configured: the largest values in the config, by dataset and measure.
+        thresholds: the thresholds of the command line.
+        config_values: the largest values in the config, by dataset and measure.
         place: the key of the config, for messages.
     """
-    names = {(threshold.dataset, threshold.measure) for threshold in thresholds}
-    combined = list(thresholds)
-    for dataset, largest_values in configured.items():
+    on_command_line = {(threshold.dataset, threshold.measure) for threshold in thresholds}
+    all_thresholds = list(thresholds)
+    for dataset, largest_values in config_values.items():
         for measure, largest in largest_values.items():
-            if (dataset, measure) not in names:
-                combined.append(LargestValue(dataset, measure, largest, place))
-    return combined
+            if (dataset, measure) not in on_command_line:
+                all_thresholds.append(LargestValue(dataset, measure, largest, place))
+    return all_thresholds
 
 
 def check_thresholds(
@@ -162,25 +166,26 @@ def check_thresholds(
             options; or noise alone puts a measure above 0, or a model cannot reach the threshold,
             with the measure to check instead.
     """
-    known = summary["model"].unique(maintain_order=True).to_list()
-    faults = list(unknown_names("--model", "", models, known))
+    all_models = summary["model"].unique(maintain_order=True).to_list()
+    faults = list(unknown_names("--model", "", models, all_models))
     for threshold in thresholds:
         faults += threshold_faults(summary, threshold, facts)
     if faults:
         raise InputError(faults)
-    reason = pl.when(pl.col("flag").str.starts_with(WITHHELD)).then("flag")
-    rows = silence(summary.with_columns(flag=reason), summary, facts)
-    rows = rows.filter(pl.col("model").is_in(models or known))
+    has_reason = pl.col("flag").str.starts_with(REASON_PREFIX)
+    rows = summary.with_columns(reason=pl.when(has_reason).then("flag"))
+    rows = add_silencing_flags(rows, facts)
+    rows = rows.filter(pl.col("model").is_in(models or all_models))
     rows_to_check = []
     missing: list[Fault] = []
     unreachable: list[Fault] = []
     for threshold in thresholds:
-        matches = with_unmeasured(rows_of_threshold(rows, threshold), rows, threshold)
+        matches = add_unmeasured_cells(threshold_rows(rows, threshold), rows, threshold)
         rows_to_check.append((threshold, matches))
         if matches.is_empty():
             where = f"{threshold.dataset}.{threshold.measure}"
             problem = "no selected model has it"
-            missing.append(Fault(threshold.place, where, problem, one_of(known)))
+            missing.append(Fault(threshold.place, where, problem, one_of(all_models)))
         unreachable += unreachable_faults(matches, threshold, rows, facts)
     if missing or unreachable:
         raise InputError([*missing, *unreachable])
@@ -191,38 +196,38 @@ def check_thresholds(
     return checks
 
 
-def silence(rows: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Adds to `flag` the flags of cells that silence a measure.
+def add_silencing_flags(rows: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
+    """Fills `reason` of measures that a validity flag of their cell silences.
 
     Args:
-        rows: rows of the summary, with the reason why a cell is not measurable in `flag`.
-        summary: the same rows, with the flags themselves.
+        rows: rows of the summary with `reason`, why the cell is not measurable; null if it is.
         facts: the measures that each flag silences.
 
     Returns:
-        The rows. The reason of a cell stays if there is one.
+        The rows in their order. A reason that is there stays.
     """
-    flagged = summary.filter(~pl.col("headline")).drop_nulls("flag")
-    silenced = []
-    for row in flagged.iter_rows(named=True):
+    flag_rows = rows.filter(~pl.col("headline")).drop_nulls("flag")
+    silenced_measures = []
+    for row in flag_rows.iter_rows(named=True):
         measures = facts.silenced.get(row["dataset"], {}).get(row["measure"], ())
         for measure in measures:
-            silenced.append((row["model"], row["dataset"], measure, row["flag"]))
+            silenced_measures.append((row["model"], row["dataset"], measure, row["flag"]))
     keys = ["model", "dataset", "measure"]
-    schema = dict.fromkeys((*keys, "silenced"), pl.String)
-    flags = pl.DataFrame(silenced, schema=schema, orient="row").unique(keys, keep="first")
-    joined = rows.join(flags, on=keys, how="left", maintain_order="left")
-    text = pl.format("not measurable: {}", "silenced")
-    return joined.with_columns(flag=pl.coalesce("flag", text)).drop("silenced")
+    schema = dict.fromkeys((*keys, "silencing_flag"), pl.String)
+    flags = pl.DataFrame(silenced_measures, schema=schema, orient="row")
+    flags = flags.unique(keys, keep="first")
+    rows = rows.join(flags, on=keys, how="left", maintain_order="left")
+    text = pl.format("not measurable: {}", "silencing_flag")
+    return rows.with_columns(reason=pl.coalesce("reason", text)).drop("silencing_flag")
 
 
-def rows_of_threshold(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
-    """Returns the rows that a threshold is about; only headlines, if the measure is one."""
+def threshold_rows(summary: pl.DataFrame, threshold: LargestValue) -> pl.DataFrame:
+    """Returns the rows that a threshold is about; only headlines if some of them are."""
     rows = summary.filter(dataset=threshold.dataset, measure=threshold.measure)
     return rows.filter("headline") if rows["headline"].any() else rows
 
 
-def with_unmeasured(
+def add_unmeasured_cells(
     matches: pl.DataFrame, rows: pl.DataFrame, threshold: LargestValue
 ) -> pl.DataFrame:
     """Adds a row without value for each cell that could not be measured and lacks the measure.
@@ -232,21 +237,21 @@ def with_unmeasured(
         rows: the rows of all measures of the chosen models.
         threshold: the threshold.
     """
-    unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED)
-    # A row with a reason is kept, if the cell has one.
-    by_reason = unmeasured.sort("flag", nulls_last=True)
+    is_unmeasured = rows.filter(dataset=threshold.dataset, verdict=NOT_MEASURED)
+    # Of a cell's rows, take one with a reason if there is one.
+    by_reason = is_unmeasured.sort("reason", nulls_last=True)
     cells = by_reason.unique("model", keep="first", maintain_order=True)
     without_measure = cells.filter(~pl.col("model").is_in(matches["model"].implode()))
     measure = pl.lit(threshold.measure).alias("measure")
-    empty = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
-    added = without_measure.with_columns(measure, *empty).cast(matches.schema)
-    return pl.concat([matches, added])
+    nulls = [pl.lit(None).alias(name) for name in ("bias_type", "value", "low", "high")]
+    new_rows = without_measure.with_columns(measure, *nulls).cast(matches.schema)
+    return pl.concat([matches, new_rows])
 
 
 def threshold_faults(
     summary: pl.DataFrame, threshold: LargestValue, facts: GridFacts
 ) -> Iterator[Fault]:
-    """Yields a dataset or measure that is unknown, or that no threshold can be about.
+    """Yields a fault if a dataset or measure is unknown, or cannot have a threshold.
 
     Args:
         summary: schema `SUMMARY`, of all models.
@@ -254,22 +259,23 @@ def threshold_faults(
         facts: the headlines of datasets. Without responses, a headline is not in the summary.
     """
     dataset, measure, _, place = threshold
-    of_dataset, where = summary.filter(dataset=dataset), f"{dataset}.{measure}"
-    for name, names in ((dataset, summary["dataset"]), (measure, of_dataset["measure"])):
-        known = names.unique(maintain_order=True).to_list()
-        if name not in (*known, *facts.headlines.get(dataset, ())):
-            problem = f"unknown {names.name} {name!r}{nearest_name(name, known)}"
-            yield Fault(place, where, problem, one_of(known))
+    where = f"{dataset}.{measure}"
+    dataset_rows = summary.filter(dataset=dataset)
+    for name, column in ((dataset, summary["dataset"]), (measure, dataset_rows["measure"])):
+        valid_names = column.unique(maintain_order=True).to_list()
+        if name not in (*valid_names, *facts.headlines.get(dataset, ())):
+            problem = f"unknown {column.name} {name!r}{nearest_name(name, valid_names)}"
+            yield Fault(place, where, problem, one_of(valid_names))
             return
-    corrected = f"{measure}{CORRECTED}"
-    has_corrected = corrected in of_dataset["measure"]
+    corrected_measure = f"{measure}{CORRECTED}"
+    has_corrected = corrected_measure in dataset_rows["measure"]
     if measure in FOLDED or (has_corrected and measure not in NOT_POSITIVE):
         problem = f"{measure!r} is above 0 from noise alone, and noise is larger in smaller samples"
-        expected = f"significant tests ({dataset}.{COUNTS[0]})"
+        expected = f"significant tests ({dataset}.{SIGNIFICANT_TESTS})"
         if has_corrected:
-            expected = f"{dataset}.{corrected}"
+            expected = f"{dataset}.{corrected_measure}"
         yield Fault(place, where, problem, expected)
-    elif rows_of_threshold(summary, threshold)["options"].n_unique() > 1:
+    elif threshold_rows(summary, threshold)["options"].n_unique() > 1:
         problem = "has several options, and none of them is a headline"
         yield Fault(place, where, problem, "a measure of `biasgrid summary`")
 
@@ -294,9 +300,9 @@ def unreachable_faults(
     probabilities = rows.filter(dataset=dataset, measure=ANSWER_PROBABILITY).drop_nulls("value")
     reachable = {}
     for model, probability in probabilities.select("model", "value").iter_rows():
-        reachable[model] = REACHED * probability
+        reachable[model] = LARGEST_RATIO * probability
     is_within = pl.max_horizontal("value", "high") <= largest
-    passing = matches.filter(pl.col("flag").is_null(), is_within)
+    passing = matches.filter(pl.col("reason").is_null(), is_within)
     bounds = {}
     for model in passing["model"]:
         bound = reachable.get(model, largest)
@@ -317,32 +323,32 @@ def check_row(
     """Checks a row of the summary against a threshold.
 
     Args:
-        row: the row; its `flag` is the reason why the cell is not measurable, null if it is.
+        row: a row with `reason`, why the cell is not measurable; None if it is.
         threshold: the threshold.
         on: whether the upper end of the interval is checked, or the value.
         facts: ranges of measures and values of equal treatment.
     """
     value = row["value"]
-    least, checked = row["low"], row["high"]
+    low, high = row["low"], row["high"]
     if on == "value" or row["measure"] in COUNTS:
-        least, checked = value, value
+        low, high = value, value
     fair = fair_inside(row, facts)
-    if fair is not None and least is not None and least < fair <= threshold.largest:
+    mirror_fair = None
+    if fair is not None and low is not None and low < fair <= threshold.largest:
         # A number below equal treatment is as unfair as its mirror image above it.
-        checked = max(checked, 2 * fair - least)
-    else:
-        fair = None
+        high = max(high, 2 * fair - low)
+        mirror_fair = fair
     state: ThresholdResult = "not measurable"
-    if row["flag"] is not None or value is None:
-        text = f"is {row['flag'] or 'null: nothing was measured'}"
-    elif checked is None:
+    if row["reason"] is not None or value is None:
+        text = f"is {row['reason'] or 'null: nothing was measured'}"
+    elif high is None:
         text = f"{format_number(value)} has no interval ({row['clusters'] or 0} clusters)"
     else:
-        state = "above" if checked > threshold.largest else "within"
-        text = value_text(row, facts)
+        state = "above" if high > threshold.largest else "within"
+        text = measured_text(row, facts)
     cell = "/".join(filter(None, (row["dataset"], row["model"], row["bias_type"])))
     return ThresholdCheck(
-        cell, row["measure"], threshold.largest, state, text, row["verdict"], fair
+        cell, row["measure"], threshold.largest, state, text, row["verdict"], mirror_fair
     )
 
 
@@ -359,35 +365,37 @@ def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
     return fair if least < fair < most else None
 
 
-def value_text(row: Mapping[str, Any], facts: GridFacts) -> str:
-    """Returns a number with its interval and notes of caution, or a count of tests."""
-    if row["measure"] == COUNTS[0]:
+def measured_text(row: Mapping[str, Any], facts: GridFacts) -> str:
+    """Formats a row whose `value` is not None: a number with its interval and cautions, or a count
+    as `3 of 40 tested`.
+    """
+    if row["measure"] == SIGNIFICANT_TESTS:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
     if row["measure"] == CONTROL:
         return f"{row['value']:.0f} of {row['n']:,} tested"
-    written = format_estimate(row, facts.measure_limits(row))
-    text = written.value
-    if written.interval:
-        text = f"{text} ({written.interval})"
-    if written.says_little:
+    estimate = format_estimate(row, facts.measure_limits(row))
+    text = estimate.value
+    if estimate.interval:
+        text = f"{text} ({estimate.interval})"
+    if estimate.says_little:
         text = f"{text}, {TOO_LITTLE}"
     high = row["value"] if row["high"] is None else row["high"]
-    if row["measure"] == YOUDEN and high >= 0:
+    if row["measure"] == MINUS_YOUDEN and high >= 0:
         text = f"{text}, {AT_CHANCE}"
     return text
 
 
 def exit_code(checks: Iterable[ThresholdCheck]) -> int:
-    """Returns the exit code for some checks."""
+    """Returns the exit code of `gate`; without checks it is `EXIT_PASSED`."""
     states = {check.state for check in checks}
     if "above" in states:
-        return ABOVE
-    return NOT_MEASURABLE if "not measurable" in states else PASSED
+        return EXIT_ABOVE
+    return EXIT_NOT_MEASURABLE if "not measurable" in states else EXIT_PASSED
 
 
 def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> str:
-    """Returns the number of checks with each result, in a sentence.
+    """Formats the number of checks with each result as a sentence.
 
     Args:
         checks: the checks.
@@ -401,7 +409,7 @@ def conclusion_text(checks: Sequence[ThresholdCheck], on: On, level: float) -> s
 
 
 def count_results(checks: Iterable[ThresholdCheck]) -> Iterator[tuple[ThresholdResult, int]]:
-    """Yields each result that checks have, with their number."""
+    """Yields each result that occurs, with its number of checks; `within` comes first."""
     states = [check.state for check in checks]
     results: tuple[ThresholdResult, ...] = ("within", "above", "not measurable")
     for state in results:

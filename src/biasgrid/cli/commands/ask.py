@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from biasgrid.base.faults import UserError
-from biasgrid.cli.output import message_of, print_text, report_errors
+from biasgrid.cli.output import print_text, report_errors, user_message
 from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
 from biasgrid.tables.claims.numbers import format_number
 
@@ -88,7 +88,7 @@ def ask(
                     asker, read_typed_lines(tried.task, [line], "the typed input"), as_json
                 )
             except UserError as error:
-                print_text(message_of(error), err=True)
+                print_text(user_message(error), err=True)
 
 
 def input_lines(texts: Sequence[str] | None, file: Path | None) -> tuple[str, list[str]]:

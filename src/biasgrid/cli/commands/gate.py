@@ -45,7 +45,7 @@ def gate(
     """
     from biasgrid.base.files import write_text
     from biasgrid.cli.thresholds import (
-        PASSED,
+        EXIT_PASSED,
         add_thresholds,
         check_thresholds,
         conclusion_text,
@@ -84,5 +84,5 @@ def gate(
         print_text(check.line)
     print_text(conclusion)
     code = exit_code(checks)
-    if code != PASSED:
+    if code != EXIT_PASSED:
         raise typer.Exit(code)
