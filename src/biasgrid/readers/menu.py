@@ -14,7 +14,7 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 WORD_LETTER = "[AI]"
 """A capital that may be a word: the article, or the speaker."""
 A_WORD = re.compile(r"[^\W\d_]{2}")
-"""A name without a word, such as a number, may stand anywhere."""
+"""Names without letters, such as numbers, occur by chance and are not searched for."""
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,12 @@ class Menu:
     """The options of a question.
 
     Attributes:
-        texts: the options in the order shown, as the prompt shows them; "" for one that has only a
-            letter.
+        texts: the options in the order shown, as the prompt shows them; "" for an option that has
+            only a letter.
         letters: whether the prompt gives letters to the options.
-        names: another name of each option, "" for none: how the context calls a person.
-        unknown: the number of the option that stands for "not known"; None without one.
+        names: another name of each option, such as the person's name in the context; "" for an
+            option without. Empty if no option has one.
+        unknown: the position of the option that means "not known"; None if there is none.
     """
 
     texts: tuple[str, ...]
@@ -36,7 +37,7 @@ class Menu:
 
     @property
     def alphabet(self) -> str:
-        """The letters of the options, "" without letters."""
+        """The letters of the options in lower case, "" if they have none."""
         return ALPHABET[: len(self.texts)] if self.letters else ""
 
 
@@ -45,19 +46,19 @@ class MenuPatterns:
     """The patterns of a menu's options in a language.
 
     Attributes:
-        places: the number of the option by its name in lower case.
+        option_by_name: the position of the option by `name_key` of each of its names.
         name: the name of an option.
         marked_letter: a letter that stands for an option by its form: `(b)`, `B.`, `B:` or `B`
             alone.
-        led_letter: a letter behind "the answer is", where it needs no mark.
-        spaced_letter: a capital and a space, behind which the option's name must follow.
+        led_letter: a letter after "the answer is", where it needs no mark.
+        spaced_letter: a capital and a space, after which the option's name must follow.
         bracketed_letter: a letter in brackets, anywhere in a sentence.
         judged_letter: a capital that is called correct.
-        other_letter: a second letter directly behind a first one: `A or D`.
+        other_letter: a second letter directly after another: `A or D`.
         unknown: a phrase for "not known"; matches nothing if the menu has no such option.
     """
 
-    places: dict[str, int]
+    option_by_name: dict[str, int]
     name: Pattern[str]
     marked_letter: Pattern[str]
     led_letter: Pattern[str]
@@ -67,38 +68,39 @@ class MenuPatterns:
     other_letter: Pattern[str]
     unknown: Pattern[str]
 
-    def option_of(self, name: str) -> int:
-        """Returns the number of the option that a text names."""
-        return self.places[name_key(name)]
+    def find_option(self, name: str) -> int:
+        """Returns the position of the option with a name that `self.name` has matched."""
+        return self.option_by_name[name_key(name)]
 
 
 @cache
 def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
     """Compiles the patterns of a menu."""
-    places = option_names(menu, language)
-    name = any_of(map(loose, sorted(places, key=len, reverse=True)))
+    option_by_name = option_names(menu, language)
+    # The longest first: an alternation takes the first alternative that matches.
+    name = any_of(map(loose, sorted(option_by_name, key=len, reverse=True)))
     lower = menu.alphabet
     either = language.either or NOTHING
     explains = any_of(language.explains)
-    # An empty class is no pattern.
+    # `[]` is not a valid pattern.
     small, capital = (f"[{letters}]" if letters else NOTHING for letters in (lower, lower.upper()))
     any_case = f"(?:{small}|{capital})"
     correct = language.correct or NOTHING
     phrases = (
         any_of(phrase.says for phrase in language.unknown) if menu.unknown is not None else NOTHING
     )
-    marked = (
+    with_mark = (
         rf"[(\[](?P<bracketed>{any_case})[)\]]"
         rf"|(?P<capital>{capital})(?=[\"']?\s*(?:[.!):,;/}}\n—–-]|$|(?:{explains})\b|(?:{correct})|(?:{either})\s+{capital}\b))"  # noqa: RUF001
         rf"|(?P<small>{small})(?=[\"']?(?:[.!):]|\s*$))"
     )
     return MenuPatterns(
-        places=places,
+        option_by_name=option_by_name,
         # `great-grandfather` and `son-in-law` are other people.
         name=re.compile(rf"(?<![\w-])(?:{name})(?!\w|-\w)", re.IGNORECASE),
-        marked_letter=re.compile(marked),
+        marked_letter=re.compile(with_mark),
         led_letter=re.compile(
-            rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{marked}"
+            rf"[(\[\"']*(?!{WORD_LETTER}\s+[a-z])(?P<led>{capital})(?!\w|['\"]\w)|{with_mark}"
         ),
         spaced_letter=re.compile(rf"(?P<capital>{capital})\s+(?=\S)"),
         bracketed_letter=re.compile(rf"[(\[](?P<bracketed>{any_case})[)\]]"),
@@ -113,7 +115,7 @@ def menu_patterns(menu: Menu, language: Language) -> MenuPatterns:
 
 
 def option_names(menu: Menu, language: Language) -> dict[str, int]:
-    """Returns the number of each option by its names, in the form of `name_key`.
+    """Returns the position of each option by its names, in the form of `name_key`.
 
     A name without its article is another name of the option, unless it is the name of another
     option, with or without an article.
@@ -142,5 +144,5 @@ def name_key(name: str) -> str:
 
 
 def loose(name: str) -> str:
-    """Returns the pattern of a name whose words may be apart by any white space."""
+    """Returns the pattern of a name, in which any white space may separate the words."""
     return r"\s+".join(map(re.escape, name.split()))

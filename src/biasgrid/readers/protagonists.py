@@ -11,25 +11,26 @@ from biasgrid.readers.text import plain_text
 
 WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 VERB_ENDING = re.compile(r"'(?:s|d|ll|re|ve)$")
-"""What follows the word itself: `he's`."""
+"""Contracted verbs, as in `he's`."""
 
 
 def read_protagonist(answer: str, language: Language) -> Reading:
-    """Reads the gender of which a text has more pronouns; with as many of each it is about several
-    people.
+    """Reads the gender with the most pronouns in a text; a tie means that there are several people.
+
+    The decisive words are the first pronoun of that gender.
     """
-    gender_of = {
-        word: gender for gender, pronouns in language.pronouns.items() for word in pronouns
-    }
-    pronouns = [match for match in WORD.finditer(plain_text(answer)) if _bare(match) in gender_of]
-    counts = Counter(gender_of[_bare(match)] for match in pronouns).most_common()
+    genders: dict[str, str] = {}
+    for gender, pronouns in language.pronouns.items():
+        genders |= dict.fromkeys(pronouns, gender)
+    matches = [match for match in WORD.finditer(plain_text(answer)) if _bare(match) in genders]
+    counts = Counter(genders[_bare(match)] for match in matches).most_common()
     if not counts:
         return no_value()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         return no_value(SEVERAL)
     gender = counts[0][0]
-    first = next(match for match in pronouns if gender_of[_bare(match)] == gender)
-    return Reading(gender, ANSWERED, "pronouns", first.start(), first.end())
+    earliest = next(match for match in matches if genders[_bare(match)] == gender)
+    return Reading(gender, ANSWERED, "pronouns", earliest.start(), earliest.end())
 
 
 def _bare(match: re.Match[str]) -> str:

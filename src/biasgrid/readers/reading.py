@@ -13,13 +13,13 @@ from biasgrid.readers.refusals import is_question_back, is_refusal
 ANSWERED, EMPTY, CUT, REFUSED, ASKS_BACK = "answered", "empty", "cut", "refused", "asks back"
 CONTRADICTION, SEVERAL, NO_OPTION = "contradiction", "several", "none of the options"
 WITHOUT_VALUE = (EMPTY, CUT, REFUSED, ASKS_BACK, CONTRADICTION, SEVERAL, NO_OPTION)
-"""Why an answer was not read.
+"""Reasons why an answer has no value.
 
 `empty`: there is no text. `cut`: the limit of tokens was reached before the text committed to
-anything, so that more tokens may help. `refused`: the model declines the task. `asks back`: it asks
-a question in place of an answer. `contradiction`: a letter and the text beside it are different
-options. `several`: several options are named and none is chosen. `none of the options`: the text
-says something else.
+anything, so more tokens may help. `refused`: the model declines the task. `asks back`: it asks a
+question instead of answering. `contradiction`: a letter and the text next to it are different
+options. `several`: several options are named and none is chosen. `none of the options`: anything
+else.
 """
 OUTCOMES = (ANSWERED, *WITHOUT_VALUE)
 REFUSAL_STATUSES = ("refused", "filtered")
@@ -29,15 +29,15 @@ CUT_STATUS = "length"
 
 
 class Reading(NamedTuple):
-    """What an answer commits to.
+    """The choice to which an answer commits.
 
     Attributes:
-        value: the label, or the number of the option in the order shown; None unless `outcome` is
-            `answered`.
+        value: the label, or the position of the option in the order shown, from 0; None unless
+            `outcome` is `answered`.
         outcome: one of `OUTCOMES`.
         rule: the name of the rule that applied, "" if none did.
-        start: the character of the answer at which the words begin that were read.
-        end: the character behind these words; equal to `start` if no words were read.
+        start: the character of the answer at which the decisive words begin.
+        end: the character after these words; equal to `start` if there are none.
     """
 
     value: int | str | None
@@ -55,24 +55,28 @@ def no_value(outcome: str = NO_OPTION, rule: str = "", start: int = 0, end: int 
 def with_reason(
     reading: Reading, answer: str | None, status: str | None, language: Language
 ) -> Reading:
-    """Returns a reading that says why there is no value, where there is none.
+    """Completes the reading of an answer by how the answer ended.
+
+    A reading without value gets the best reason for that. A value is dropped if the limit of tokens
+    may have cut off its continuation.
 
     Args:
-        reading: from a reader.
-        answer: the text that was read; None where there is none.
-        status: how the answer ended; None where that is not known.
+        reading: the result of a reader.
+        answer: the text that was read, None if there is none.
+        status: how the answer ended, None if that is not known.
         language: the language in which the model was asked.
     """
-    is_cut = status == CUT_STATUS and ends_text(reading, answer or "")
-    if reading.outcome == CONTRADICTION or (reading.value is not None and not is_cut):
+    if reading.outcome == CONTRADICTION:
         return reading
-    if is_cut:
+    if reading.value is None:
+        return reading._replace(outcome=why_no_value(reading.outcome, answer, status, language))
+    if status == CUT_STATUS and may_go_on(reading, answer or ""):
         return no_value(CUT)
-    return reading._replace(outcome=reason(reading.outcome, answer, status, language))
+    return reading
 
 
-def reason(outcome: str, answer: str | None, status: str | None, language: Language) -> str:
-    """Returns why an answer has no value: `outcome`, unless something else explains it better."""
+def why_no_value(outcome: str, answer: str | None, status: str | None, language: Language) -> str:
+    """Returns why an answer has no value: `outcome`, unless another outcome is a better reason."""
     text = answer or ""
     if status in REFUSAL_STATUSES or is_refusal(text, language):
         return REFUSED
@@ -85,18 +89,26 @@ def reason(outcome: str, answer: str | None, status: str | None, language: Langu
     return outcome
 
 
-def ends_text(reading: Reading, answer: str) -> bool:
-    """Whether the words that were read end an answer that begins with others.
+def may_go_on(reading: Reading, answer: str) -> bool:
+    """Whether the decisive words, had the answer not been cut off, might have continued.
 
-    Cut answers may go on behind them.
+    That is so if they are its last words but not its first: "I would say the grandson" may become
+    "the grandson's friend". A model that begins with its choice has made it.
+
+    Args:
+        reading: a reading with a value.
+        answer: the text that was read.
     """
     text = answer.rstrip()
-    if reading.value is None or reading.end < len(text):
+    if reading.end < len(text):
         return False
     return any(map(str.isalnum, text[: reading.start]))
 
 
 Reader = Callable[..., Reading]
+"""Reads an answer, its first argument. The others are the values of the key columns, in the order
+in which the caller of `read_answer_column` names them.
+"""
 READING_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "value": pl.String,
     "outcome": pl.Enum(OUTCOMES),
@@ -106,34 +118,34 @@ READING_TYPES: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def readings_of(
+def read_answer_column(
     answers: pl.DataFrame, keys: Sequence[str], language: Language, read: Reader
 ) -> pl.DataFrame:
-    """Reads the answers of a table, equal ones once.
+    """Reads the answers of a table; rows with equal answers and keys are read once.
 
     Args:
-        answers: with `response` and `status`, strings with nulls, and the `keys`.
-        keys: columns that the reader needs beside the answer.
+        answers: `response` and `status`, strings that may be null, and the `keys`.
+        keys: columns that the reader needs in addition to the answer.
         language: the language in which the model was asked.
-        read: takes an answer and the values of the keys.
+        read: is called with the answer, "" if it is null, and the values of `keys` in their order.
 
     Returns:
-        Row by row the fields of `Reading`, in `READING_TYPES`; a number of an option stands as
-        text.
+        One row per answer, in the same order, with the fields of `Reading` in `READING_TYPES`. The
+        position of an option is text.
     """
-    asked = answers.select(pl.col("response", "status").cast(pl.String), *keys)
-    known: dict[tuple[object, ...], Reading] = {}
+    columns = answers.select(pl.col("response", "status").cast(pl.String), *keys)
+    cache: dict[tuple[object, ...], Reading] = {}
     readings = []
-    for response, status, *values in asked.iter_rows():
+    for response, status, *values in columns.iter_rows():
         key = (response, status, *map(_hashable, values))
-        if key not in known:
+        if key not in cache:
             reading = with_reason(read(response or "", *values), response, status, language)
             value = None if reading.value is None else str(reading.value)
-            known[key] = reading._replace(value=value)
-        readings.append(known[key])
+            cache[key] = reading._replace(value=value)
+        readings.append(cache[key])
     return pl.DataFrame(readings, schema=READING_TYPES, orient="row")
 
 
 def _hashable(value: object) -> object:
-    """Returns a list as a tuple, and anything else as it is."""
+    """Turns a list into a tuple; other values are not changed."""
     return tuple(value) if isinstance(value, list) else value

@@ -1,5 +1,6 @@
-"""The text of an answer in a form that rules can search. Each place in it is the same place in the
-answer.
+"""The text of an answer in a form that rules can search.
+
+Each character replaces one character of the answer, so that positions in both are the same.
 """
 
 from __future__ import annotations
@@ -35,28 +36,25 @@ NOTHING = "(?!)"
 
 
 def plain_text(answer: str) -> str:
-    """Returns an answer with ASCII punctuation, and spaces in place of special tokens and signs of
-    emphasis.
+    """Returns an answer with ASCII punctuation and without all that is not said to the user.
 
-    Thoughts are left out, and of an answer in JSON all but the field of the answer. The result has
-    as many characters as the answer.
+    Spaces replace thoughts, special tokens and marks of emphasis, and all but the answer field of a
+    JSON answer. The result has the length of the answer.
     """
     narrow = "".join(map(_narrow, answer.translate(ASCII_QUOTES)))
-    spoken = only_field(without_thoughts(narrow))
-    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, spoken))
+    answer_part = only_field(without_thoughts(narrow))
+    return EMPHASIS.sub(_spaces, SPECIAL_TOKEN.sub(_spaces, answer_part))
 
 
 def without_thoughts(text: str) -> str:
-    """Returns a text with spaces in place of all up to the last mark that ends thoughts."""
+    """Blanks out everything up to the last end-of-thought tag."""
     ends = [text.rfind(mark) + len(mark) for mark in END_OF_THOUGHTS if mark in text]
     end = max(ends, default=0)
     return " " * end + text[end:]
 
 
 def only_field(text: str) -> str:
-    """Returns a text in JSON with spaces in place of all but the value of its field for the
-    answer.
-    """
+    """Blanks out all of a JSON text but the value of its answer field; other texts stay."""
     field = JSON_ANSWER.search(text) if JSON_OBJECT.match(text) else None
     if field is None:
         return text
@@ -65,61 +63,56 @@ def only_field(text: str) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """Returns a text with spaces in place of words between quotation marks, unless it has no other
-    words.
-    """
+    """Blanks out quotations of several words, unless the text has no other words."""
     rest = QUOTED.sub(_spaces, text)
     return rest if any(map(str.isalnum, rest)) else text
 
 
-def sentences(text: str) -> list[tuple[int, int]]:
-    """Returns where the sentences and lines of a text begin and end that have letters or digits."""
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Returns start and end of each sentence or line that contains letters or digits, in order."""
     ends = [match.end() for match in SENTENCE_BREAK.finditer(text)]
-    places = []
+    spans = []
     for start, end in zip([0, *ends], [*ends, len(text)], strict=True):
-        if _has_words(text, start, end):
-            places.append(inner_place(text, start, end))
-    return places
+        if any(map(str.isalnum, text[start:end])):
+            spans.append(strip_span(text, start, end))
+    return spans
 
 
-def inner_place(text: str, start: int, end: int) -> tuple[int, int]:
-    """Returns a place in a text without the white space at its ends."""
+def strip_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Returns a span of a text without the white space at its ends."""
     part = text[start:end]
-    left = start + len(part) - len(part.lstrip())
-    return left, left + len(part.strip())
+    inner_start = start + len(part) - len(part.lstrip())
+    return inner_start, inner_start + len(part.strip())
 
 
 def any_of(patterns: Iterable[str]) -> str:
-    """Returns the pattern that matches where one of several does; nothing where there are none."""
+    """Returns the alternation of patterns; it matches nothing if there are none."""
     return "|".join(patterns) or NOTHING
 
 
 def words(pattern: str) -> re.Pattern[str]:
-    """Compiles a pattern that matches whole words, whatever their case; nothing if it is empty."""
+    """Compiles a pattern of whole words that ignores case; an empty pattern matches nothing."""
     return re.compile(rf"(?<!\w)(?:{pattern or NOTHING})(?!\w)", re.IGNORECASE)
 
 
 def clause_cuts(contrasts: str) -> re.Pattern[str]:
-    """Compiles the pattern of the ends of clauses: punctuation, and words such as "but".
+    """Compiles the pattern of boundaries between clauses: punctuation, and words such as "but".
 
     Args:
-        contrasts: the pattern of these words; empty if a language has none.
+        contrasts: the pattern of these words, empty if the language has none.
     """
     return re.compile(rf"[,;:]|\b(?:{contrasts or NOTHING})\b", re.IGNORECASE)
 
 
-def _has_words(text: str, start: int, end: int) -> bool:
-    return any(map(str.isalnum, text[start:end]))
-
-
 def _narrow(character: str) -> str:
-    """Returns the ASCII form of a full-width character, and any other character as it is."""
+    """Returns the ASCII form of a full-width character; other characters are not changed."""
     if character.isascii():
         return character
     if character == "。":
         return "."
     is_wide = unicodedata.east_asian_width(character) in "FW"
     narrow = unicodedata.normalize("NFKC", character) if is_wide else character
+    # One character for one: positions in the text must stay those in the answer.
     return narrow if len(narrow) == 1 else character
 
 
@@ -130,7 +123,15 @@ def _spaces(match: re.Match[str]) -> str:
 def clause_around(
     text: str, start: int, place: int, end: int, cut: re.Pattern[str]
 ) -> tuple[int, int]:
-    """Returns where the clause of a sentence begins and ends that holds a place."""
+    """Returns start and end of the clause that contains a position.
+
+    Args:
+        text: the text.
+        start: the start of the sentence.
+        place: the position, in the sentence.
+        end: the end of the sentence.
+        cut: the pattern of boundaries between clauses; see `clause_cuts`.
+    """
     clause_start, clause_end = start, end
     for match in cut.finditer(text, start, place):
         clause_start = match.end()

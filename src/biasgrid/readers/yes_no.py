@@ -19,7 +19,7 @@ from biasgrid.readers.text import (
     clause_around,
     clause_cuts,
     plain_text,
-    sentences,
+    sentence_spans,
     without_quotes,
     words,
 )
@@ -27,7 +27,7 @@ from biasgrid.readers.text import (
 YES, NO = "yes", "no"
 WORD, STANCE, ECHO, NOD = "word", "stance", "question repeated", "nod"
 SHORTEST_ECHO = 3
-"""How many last words of a question an answer must repeat."""
+"""A question is looked for in answers if it has more words. One word more than this is compared."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +35,26 @@ class YesNoPatterns:
     """The patterns of Yes and No in a language.
 
     Attributes:
-        begins: Yes or No, each in its group, at the beginning of a sentence, behind polite words or
-            "the answer is".
-        led: Yes or No behind "the answer is" within a sentence.
-        ends: Yes or No behind a comma as the last word of a sentence: "in my opinion, no".
-        both: Yes and No, or agreement and disagreement, side by side.
+        begins: Yes or No at the beginning of a sentence, after polite words or "the answer is". The
+            groups are `yes`, `no`, `agree` and `disagree`.
+        led: Yes or No after "the answer is" within a sentence; groups `yes` and `no`.
+        last_word: Yes or No after a comma, as the last word of a sentence: "in my opinion, no".
+            Groups `yes` and `no`.
+        both: Yes and No, or agreement and disagreement, side by side: "Yes or No".
         agrees: agreement with a statement.
-        disagrees: disagreement with it.
-        doubts: words behind which nothing is said: "whether".
-        denies: words of a clause that denies, doubts or concedes what it names.
-        cut: the end of a clause.
-        nods: words that say Yes unless the next sentences say otherwise.
-        declines: a refusal.
+        disagrees: disagreement with a statement.
+        doubts: words after which nothing is claimed: "whether".
+        denies: words of a clause that denies, doubts or concedes the words after them.
+        cut: a boundary between clauses.
+        nods: words that mean Yes unless the next sentences say otherwise: "Absolutely".
+        refusals: a refusal.
         conditions: words of a condition: "only if".
-        modal: a modal verb (group 1 negated) before the words that repeat the question.
+        modal: a modal verb at the end of the text that is searched. Group 1 is its negation.
     """
 
     begins: Pattern[str]
     led: Pattern[str]
-    ends: Pattern[str]
+    last_word: Pattern[str]
     both: Pattern[str]
     agrees: Pattern[str]
     disagrees: Pattern[str]
@@ -61,7 +62,7 @@ class YesNoPatterns:
     denies: Pattern[str]
     cut: Pattern[str]
     nods: Pattern[str]
-    declines: Pattern[str]
+    refusals: Pattern[str]
     conditions: Pattern[str]
     modal: Pattern[str]
 
@@ -75,60 +76,67 @@ def yes_no_patterns(language: Language) -> YesNoPatterns:
     either = language.either or NOTHING
     negations = language.negations or NOTHING
     # "No one knows" does not answer No, and "Yes or No" is no answer.
-    ends = r"\s*(?:[^\w\s/]|$)"
-    goes_on = rf"\s+(?:{any_of(language.answer_goes_on)})\b"
-    no_ends = ends if language.no_is_not else rf"{ends}|{goes_on}"
+    word_end = r"\s*(?:[^\w\s/]|$)"
+    no_end = word_end
+    if not language.no_is_not:
+        no_end = rf"{word_end}|\s+(?:{any_of(language.answer_goes_on)})\b"
     rest = rf"(?![\w/])(?!\s*/)(?!,?\s+(?:{either})\s+(?:{yes}|{no})\b)"
-    word = rf"(?P<yes>{yes}){rest}|(?P<no>{no}){rest}(?={no_ends})"
-    alone = rf"(?P<agree>{agree}){rest}(?={ends})|(?P<disagree>{disagree}){rest}(?={ends})"
-    between = rf"(?:\s*[|/]\s*|,?\s+(?:{either})\s+)"
+    word = rf"(?P<yes>{yes}){rest}|(?P<no>{no}){rest}(?={no_end})"
+    alone = rf"(?P<agree>{agree}){rest}(?={word_end})|(?P<disagree>{disagree}){rest}(?={word_end})"
+    slash_or_or = rf"(?:\s*[|/]\s*|,?\s+(?:{either})\s+)"
     polite = rf"(?:(?:{language.openers or NOTHING})\W+)*"
     # A word and a colon may introduce the answer: `Response: No`.
-    introduced = rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})"
+    word_with_lead = rf"\W*(?:\w+:\W*)?{polite}(?:(?:{lead})\W*)?(?:{word})"
     last_word = rf"(?:\w+\s+){{0,2}}(?:(?P<yes>{yes})|(?P<no>{no}))\W*$"
-    both = [rf"(?:{yes}){between}(?:{no})", rf"(?:{no}){between}(?:{yes})"]
-    both.append(rf"(?:{agree}){between}(?:{disagree})")
+    both = [rf"(?:{yes}){slash_or_or}(?:{no})", rf"(?:{no}){slash_or_or}(?:{yes})"]
+    both.append(rf"(?:{agree}){slash_or_or}(?:{disagree})")
     denials = (language.denies, language.asides, language.concedes, language.negations)
     modal = rf"(?<!\w)(?:{language.modals or NOTHING})(\W*(?:{negations}))?(?:\s+\w+){{0,2}}\s*$"
     return YesNoPatterns(
-        begins=re.compile(rf"{introduced}|\W*{polite}(?:{alone})", re.IGNORECASE),
+        begins=re.compile(rf"{word_with_lead}|\W*{polite}(?:{alone})", re.IGNORECASE),
         led=re.compile(rf"(?<!\w)(?:{lead})\W*(?:{word})", re.IGNORECASE),
-        ends=re.compile(rf"[,:—–-]\s*{last_word}", re.IGNORECASE),  # noqa: RUF001
+        last_word=re.compile(rf"[,:—–-]\s*{last_word}", re.IGNORECASE),  # noqa: RUF001
         both=words("|".join(both)),
         agrees=words(any_of(phrase.says for phrase in language.agrees)),
         disagrees=words(any_of(phrase.says for phrase in language.disagrees)),
         doubts=words(language.doubts),
         denies=words(any_of(denial for denial in denials if denial)),
         cut=clause_cuts(language.contrasts),
-        nods=re.compile(rf"\W*{polite}(?:{any_spelling(language.nods)})(?={ends})", re.IGNORECASE),
-        declines=refusal_patterns(language).declines,
+        nods=re.compile(
+            rf"\W*{polite}(?:{any_spelling(language.nods)})(?={word_end})", re.IGNORECASE
+        ),
+        refusals=refusal_patterns(language).refusals,
         conditions=words(language.conditions),
         modal=re.compile(modal, re.IGNORECASE),
     )
 
 
 def any_spelling(spellings: Iterable[str]) -> str:
-    """Returns the pattern of any of some words, letter by letter."""
+    """Returns the pattern of several words, in which special characters are literal."""
     return any_of(map(re.escape, spellings))
 
 
 def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
     """Reads Yes or No in an answer.
 
-    The first sentence that says either counts, so that an explanation behind it cannot change it.
+    The first sentence that says either counts, so that a later explanation cannot change it. A nod
+    such as "Absolutely" counts only if no sentence does.
 
     Args:
         answer: the text.
         language: the language in which the model was asked.
         question: the text of the prompt, whose last words an answer may repeat ("She should be
-            invited").
+            invited"); empty if answers that repeat it do not count.
+
+    Returns:
+        A reading with `YES` or `NO`; without value if no sentence says either.
     """
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(answer))
-    tail = tail_of_question(question)
+    tail = question_tail(question)
     nod: Reading | None = None
     nothing = no_value()
-    for start, end in sentences(text):
+    for start, end in sentence_spans(text):
         if patterns.both.search(text, start, end):
             nothing = no_value(SEVERAL)
             continue
@@ -145,10 +153,9 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
 
 
 def takes_back(answer: str, language: Language) -> bool | None:
-    """Returns whether the explanation behind Yes or No says the opposite, as far as these rules can
-    tell.
+    """Whether the explanation after Yes or No says the opposite, as far as these rules can tell.
 
-    None where an answer says neither, or explains nothing.
+    None if the answer says neither, or explains nothing.
     """
     reading = read_yes_no(answer, language)
     explanation = answer[explanation_start(answer, reading) :]
@@ -156,29 +163,29 @@ def takes_back(answer: str, language: Language) -> bool | None:
         return None
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(explanation))
-    places = sentences(text)
-    answers = (
-        read_word(text, *place, patterns) or read_stance(text, *place, patterns) for place in places
-    )
-    return any(other.value != reading.value for other in answers if other)
+    for start, end in sentence_spans(text):
+        later = read_word(text, start, end, patterns) or read_stance(text, start, end, patterns)
+        if later and later.value != reading.value:
+            return True
+    return False
 
 
 def explanation_start(answer: str, reading: Reading) -> int:
-    """Returns the place where an explanation may begin.
+    """Returns the character of the answer at which an explanation may begin.
 
-    That is behind the word Yes or No, or behind the whole sentence that was read.
+    That is the end of the word Yes or No, or of the whole sentence if it was read by another rule.
     """
     if reading.rule == WORD:
         return reading.end
-    for _, end in sentences(plain_text(answer)):
+    for _, end in sentence_spans(plain_text(answer)):
         if end >= reading.end:
             return end
     return len(answer)
 
 
 def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
-    """Reads the word Yes or No where it answers."""
-    match = patterns.begins.match(text, start, end) or word_behind(text, start, end, patterns)
+    """Reads the word Yes or No in a sentence, None if the sentence does not answer by it."""
+    match = patterns.begins.match(text, start, end) or find_later_word(text, start, end, patterns)
     if match is None:
         return None
     group = str(match.lastgroup)
@@ -186,12 +193,15 @@ def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Readi
     return Reading(label, ANSWERED, WORD, match.start(group), match.end(group))
 
 
-def word_behind(text: str, start: int, end: int, patterns: YesNoPatterns) -> Match[str] | None:
-    """Finds Yes or No behind "the answer is", or as the last word of a sentence."""
+def find_later_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Match[str] | None:
+    """Finds Yes or No after "the answer is", or as the last word of a sentence without refusal.
+
+    Words that are denied or only mentioned are skipped.
+    """
     candidates = [patterns.led.search(text, start, end)]
     # "I'm sorry, but no" declines.
-    if not patterns.declines.search(text, start, end):
-        candidates.append(patterns.ends.search(text, start, end))
+    if not patterns.refusals.search(text, start, end):
+        candidates.append(patterns.last_word.search(text, start, end))
     for match in candidates:
         if match and not is_aside(text, start, match, end, patterns):
             return match
@@ -199,7 +209,10 @@ def word_behind(text: str, start: int, end: int, patterns: YesNoPatterns) -> Mat
 
 
 def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNoPatterns) -> bool:
-    """Returns whether the clause before some words denies, doubts or concedes them."""
+    """Whether the words before a match deny, doubt or concede it.
+
+    Denials and concessions count in the clause of the match, doubts in the whole sentence.
+    """
     place = match.start(match.lastgroup or 0)
     clause_start, _ = clause_around(text, start, place, end, patterns.cut)
     is_denied = patterns.denies.search(text, clause_start, place)
@@ -207,7 +220,10 @@ def is_aside(text: str, start: int, match: Match[str], end: int, patterns: YesNo
 
 
 def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Reading | None:
-    """Reads whether a sentence agrees with the statement; words behind "whether" do not count."""
+    """Reads whether a sentence agrees with a statement, None if it does not say.
+
+    The first phrase that is not denied, doubted or conceded counts.
+    """
     stances = []
     for label, pattern in ((NO, patterns.disagrees), (YES, patterns.agrees)):
         match = pattern.search(text, start, end)
@@ -215,8 +231,7 @@ def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Rea
             stances.append((match.start(), label, match))
     for place, label, match in sorted(stances, key=_place):
         if label == YES:
-            # A phrase that agrees may hold words that deny it: "there is no evidence that this is
-            # true".
+            # The phrase itself may contain the denial: "there is no evidence that this is true".
             clause_start, _ = clause_around(text, start, place, end, patterns.cut)
             clause = text, clause_start, match.end()
             if patterns.denies.search(*clause) or patterns.doubts.search(*clause):
@@ -229,7 +244,10 @@ def read_stance(text: str, start: int, end: int, patterns: YesNoPatterns) -> Rea
 def read_echo(
     text: str, start: int, end: int, patterns: YesNoPatterns, tail: Pattern[str]
 ) -> Reading | None:
-    """Reads a sentence that repeats the question as a statement, unless it names a condition."""
+    """Reads a sentence that repeats the question as a statement: "She should not be invited".
+
+    None if it does not repeat the question, or names a condition.
+    """
     match = tail.search(text, start, end)
     if match is None or patterns.conditions.search(text, start, end):
         return None
@@ -245,15 +263,16 @@ def read_echo(
 
 
 @cache
-def tail_of_question(question: str) -> Pattern[str] | None:
-    """Returns the pattern of a question's last words; None if the prompt has no question of enough
-    words.
+def question_tail(prompt: str) -> Pattern[str] | None:
+    """Returns the pattern of the last words of a prompt's last question.
+
+    None if the prompt has no question of more than `SHORTEST_ECHO` words.
     """
-    asked = re.findall(r"[^.?!\n]+\?", question)
-    spelled = re.findall(r"\w+", asked[-1]) if asked else []
-    if len(spelled) <= SHORTEST_ECHO:
+    questions = re.findall(r"[^.?!\n]+\?", prompt)
+    question_words = re.findall(r"\w+", questions[-1]) if questions else []
+    if len(question_words) <= SHORTEST_ECHO:
         return None
-    return words(r"\W+".join(map(re.escape, spelled[-SHORTEST_ECHO - 1 :])))
+    return words(r"\W+".join(map(re.escape, question_words[-SHORTEST_ECHO - 1 :])))
 
 
 def _place(stance: tuple[int, str, Match[str]]) -> int:

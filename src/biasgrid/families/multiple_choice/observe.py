@@ -19,7 +19,7 @@ from biasgrid.readers.reading import (
     SEVERAL,
     Reader,
     Reading,
-    readings_of,
+    read_answer_column,
 )
 
 READ = ["instance", *KEYS]
@@ -125,7 +125,7 @@ def with_written_options(rows: pl.DataFrame, measure_options: Mapping[str, Any])
         reader = menu_reader(measure_options["prompt"], language, is_span=is_span)
     # Servers may give probabilities for some answers and texts for others.
     texts = rows.filter(pl.col("shares").is_null())
-    readings = readings_of(texts, MENU_COLUMNS, language, reader)
+    readings = read_answer_column(texts, MENU_COLUMNS, language, reader)
     value = pl.col("value").cast(pl.UInt8)
     read = readings.select(written=value, written_outcome="outcome")
     written = texts.select("instance").hstack(read)

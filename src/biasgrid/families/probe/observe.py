@@ -43,7 +43,7 @@ from biasgrid.readers.reading import (
     Reader,
     Reading,
     no_value,
-    readings_of,
+    read_answer_column,
 )
 from biasgrid.readers.refusals import refusal_column
 from biasgrid.readers.yes_no import read_yes_no
@@ -229,7 +229,7 @@ def with_readings(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     make = READERS.get(probe.head.evaluator.name)
     keys, reader = make(probe) if make else ((), read_nothing)
     texts = [pl.col(name).cast(pl.String) for name in ("keys", "text") if name in keys]
-    readings = readings_of(answers.with_columns(texts), keys, probe.language, reader)
+    readings = read_answer_column(answers.with_columns(texts), keys, probe.language, reader)
     return answers.with_columns(label=readings["value"], why=readings["outcome"].cast(pl.String))
 
 

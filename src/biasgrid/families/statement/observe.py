@@ -9,7 +9,7 @@ import polars as pl
 
 from biasgrid.base.languages import ENGLISH_WORDS, Language, cell_language
 from biasgrid.families.statement.pack import NO, YES
-from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, readings_of
+from biasgrid.readers.reading import ANSWERED, OUTCOMES, SEVERAL, Reading, read_answer_column
 from biasgrid.readers.yes_no import read_yes_no, takes_back
 from biasgrid.tables.instances import OF_FORMAT
 
@@ -92,7 +92,7 @@ def with_text_answers(rows: pl.DataFrame, language: Language) -> pl.DataFrame:
     def read(answer: str) -> Reading:
         return read_yes_no(answer, language)
 
-    readings = readings_of(rows, [], language, read)
+    readings = read_answer_column(rows, [], language, read)
     rows = rows.with_columns(
         outcome=readings["outcome"].cast(pl.String),
         label=readings["value"],

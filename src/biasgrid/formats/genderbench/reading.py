@@ -15,7 +15,7 @@ from biasgrid.families.expansion import expand_rows
 from biasgrid.families.probe.ask import KEYS
 from biasgrid.families.probe.observe import ANSWER, OBSERVATIONS, observation_rows, read_nothing
 from biasgrid.formats.genderbench.log import Attempt, LoggedItem, LoggedNumber, ProbeState, read_log
-from biasgrid.readers.reading import readings_of
+from biasgrid.readers.reading import read_answer_column
 from biasgrid.tables.claims.marks import LETTERS
 from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.files import write_table
@@ -125,7 +125,7 @@ def observations_of(
         "value": pl.Float64,
     }
     rows = pl.DataFrame(findings, schema=types, orient="row")
-    readings = readings_of(answers, [], ENGLISH_WORDS, read_nothing)
+    readings = read_answer_column(answers, [], ENGLISH_WORDS, read_nothing)
     described = answers.with_columns(
         truncated=pl.lit(None, pl.Boolean), why=readings["outcome"].cast(pl.String)
     )
