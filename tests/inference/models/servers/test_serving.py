@@ -195,6 +195,8 @@ DATED = CHAT_TEMPLATE + "{% if strftime_now is defined %}{{ strftime_now('%d') }
         (CHAT_TEMPLATE, "", False),
         (DATED, "", True),
         (DATED, " --chat-template=mended.jinja", False),
+        (DATED, " --chat-template mended.jinja", False),
+        (DATED, " --chat-template-content-format openai", True),
     ],
 )
 def test_a_template_that_writes_the_date_is_warned_of(

@@ -5,6 +5,7 @@ predictions.
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -114,7 +115,9 @@ def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
     Raises:
         ModelError: the checkpoint's tokenizer cannot be loaded.
     """
-    if serve.api != "chat" or OWN_TEMPLATE in serve.command:
+    # Whole words: `--chat-template-content-format` keeps the checkpoint's template.
+    words = shlex.split(serve.command)
+    if serve.api != "chat" or any(word.partition("=")[0] == OWN_TEMPLATE for word in words):
         return
     tokenizer = load_recorded_tokenizer(record)
     prompts = {
