@@ -123,6 +123,10 @@ class Echo(ScoringMethod):
             scored.append(own)
         plain = []
         for scores, words in zip(scored, plain_forms(options), strict=True):
+            if not all(scores[word] for word in words):
+                # Where the options begin is unknown: all would get the prompt's probability, too.
+                withheld = filter(None, map(hidden_probability, answers))
+                return OptionScores([None] * len(options), None, next(withheld, "unclear"))
             plain += [tokens_of(scores[word]) for word in words]
         common = min((shared_beginning(tokens, plain[0]) for tokens in plain[1:]), default=0)
         beginning = plain[0][:common]
