@@ -78,7 +78,7 @@ def asked(url: str, count: int, concurrency: int) -> tuple[float, float]:
     """Asks, and returns how many seconds that took, by the clock and of the processor."""
     quiet_libraries()
     endpoint = Endpoint(url=url, model="small", concurrency=concurrency)
-    access = Access(url=url, shown=url, model="small", asking=endpoint)
+    access = Access(url=url, public_url=url, model="small", server_settings=endpoint)
     requests = [
         Request(
             "small",

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import digest_file
-from biasgrid.inference.models.servers.usage import holdings_of
+from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
@@ -170,7 +170,7 @@ def stores_of_results(results: Path) -> Iterator[Store]:
     for folder in sorted(results.glob(".answers/*/*")):
         dataset, model = folder.parent.name, folder.name
         predictions = sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet"))
-        holdings = holdings_of(folder, predictions)
+        holdings = count_holdings(folder, predictions)
         if holdings is not None:
             yield Store(dataset, model, *holdings)
 

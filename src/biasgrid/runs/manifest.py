@@ -11,7 +11,7 @@ from biasgrid.base.faults import LESS_AT_ONCE
 from biasgrid.base.files import read_run_json, write_text
 from biasgrid.config import Config
 from biasgrid.inference.checkpoints.checkpoint import read_record
-from biasgrid.inference.models.servers.usage import holdings_of
+from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.runs.audit import digests_of_results, refuse_empty
 from biasgrid.runs.counts import json_data
 from biasgrid.runs.failures import Failure, failure_of
@@ -165,7 +165,7 @@ def usage_of_cell(
 
     Without a server nothing is returned.
     """
-    holdings = holdings_of(layout.answers(dataset, model), predictions)
+    holdings = count_holdings(layout.answers(dataset, model), predictions)
     if holdings is None:
         return {}
     question = layout.config.question(model, dataset)

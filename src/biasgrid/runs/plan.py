@@ -24,7 +24,7 @@ from biasgrid.inference.checkpoints.cost import (
     words_per_instance,
 )
 from biasgrid.inference.engine.processor_findings import precision_note, read_findings
-from biasgrid.inference.models.servers.usage import holdings_of
+from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.runs.counts import (
     UNKNOWN_NUMBER,
@@ -229,7 +229,7 @@ def charges(
         return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
     tokens_out = instances.times(charge.tokens_out, exact=False)
     spent = Estimate(0)
-    holdings = holdings_of(answers, [])
+    holdings = count_holdings(answers, [])
     if holdings is not None:
         spent = Estimate(charge.cost(holdings.tokens_in, holdings.tokens_out))
     return {

@@ -46,6 +46,13 @@ def checkpoint_name(record: Mapping[str, Any]) -> str:
     return str(record["checkpoint"] or record["folder"] or "the config")
 
 
+def has_checkpoint(record: Mapping[str, Any]) -> bool:
+    """Whether a record is of a checkpoint, and not of the keys of a model without one, such as an
+    endpoint.
+    """
+    return "keys" not in record
+
+
 def recorded_files(record: Mapping[str, Any]) -> dict[str, str]:
     """Returns the digests of all recorded files, by their names in the checkpoint's folder."""
     return {**record["files"], **record.get("other_files", {})}
@@ -57,7 +64,7 @@ def local_folder(record: Mapping[str, Any]) -> Path:
     Raises:
         ModelError: it, or one of its files, is not there.
     """
-    if "keys" in record:
+    if not has_checkpoint(record):
         raise ModelError("the model has no checkpoint")
     is_local = record["checkpoint"] is None
     folder = Path(record["folder"]) if is_local else cached_folder(record)

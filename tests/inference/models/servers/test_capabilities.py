@@ -27,7 +27,7 @@ def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
             {"false echo", "logprobs"},
             "completions",
             "top",
-            {"echo": "it gives two options the same score (0)"},
+            {"echo": "it gives no log-probabilities"},
         ),
         ({"logprobs", "choice"}, "chat", "top", {}),
         ({"choice"}, "chat", "choice", {"top": "it gives no log-probabilities"}),

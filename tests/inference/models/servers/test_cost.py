@@ -7,7 +7,7 @@ from model_server import ModelServer
 from servers import ServerCell
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.usage import Holdings, bill_of, holdings_of
+from biasgrid.inference.models.servers.usage import Holdings, count_holdings, read_bill
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
@@ -24,7 +24,7 @@ def test_a_cell_stops_before_its_limit_is_passed_and_goes_on_from_there(
     )
     with pytest.raises(ModelError, match=message):
         limited.ask()
-    bill = bill_of(limited.folder)
+    bill = read_bill(limited.folder)
     assert 0 < bill.requests < 100
     assert 0.5 < (bill.tokens_in * 1000 + bill.tokens_out * 2000) / 1e6 <= 1
     # Those that may be asked are asked by the next run, and none twice.
@@ -42,7 +42,7 @@ def test_the_limit_holds_over_all_cells_of_a_model(serve: Servers, cell: Cells) 
     other = ServerCell.of(first.folder.parents[1] / "others/hosted", server.url, 60, **limited)
     with pytest.raises(ModelError, match=r"max_cost 0\.5"):
         other.ask()
-    bills = [bill_of(first.folder), bill_of(other.folder)]
+    bills = [read_bill(first.folder), read_bill(other.folder)]
     assert sum(bill.tokens_in * 1000 + bill.tokens_out * 2000 for bill in bills) / 1e6 <= 0.5
 
 
@@ -50,9 +50,9 @@ def test_what_is_held_and_what_is_used_is_counted(serve: Servers, cell: Cells) -
     server = serve()
     ours = cell(server, 8)
     ours.ask()
-    assert holdings_of(ours.folder, [ours.out]) == Holdings(8, 8, *bill_of(ours.folder)[1:])
+    assert count_holdings(ours.folder, [ours.out]) == Holdings(8, 8, *read_bill(ours.folder)[1:])
     cell(server, 6, generation={"seed": 2}).ask()
-    held = holdings_of(ours.folder, [ours.out])
+    held = count_holdings(ours.folder, [ours.out])
     assert held is not None
     assert held[:2] == (14, 6)
-    assert holdings_of(ours.folder.parent, []) is None
+    assert count_holdings(ours.folder.parent, []) is None

@@ -13,7 +13,7 @@ from model_server import ModelServer
 from servers import ServerCell
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.requests import refusal_of
+from biasgrid.inference.models.servers.requests import refusal_error
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
@@ -319,7 +319,7 @@ def test_an_end_that_is_none_is_named(serve: Servers, cell: Cells) -> None:
     ],
 )
 def test_refusals_are_in_the_servers_words(content: bytes, words: str) -> None:
-    assert refusal_of(422, content, {}).problem == words
+    assert refusal_error(422, content, {}).problem == words
 
 
 ANTHROPIC_BLOCKS: dict[str, tuple[Any, str | None]] = {

@@ -14,7 +14,7 @@ from servers import ServerCell
 
 from biasgrid.base.addresses import canonical_address
 from biasgrid.base.faults import InputError
-from biasgrid.inference.models.servers.identity import answering_server, server_of
+from biasgrid.inference.models.servers.identity import answering_server, server_digest
 from biasgrid.inference.models.servers.section import Endpoint, Serve
 
 Servers = Callable[..., ModelServer]
@@ -53,7 +53,9 @@ def test_another_server_is_asked_everything(serve: Servers, cell: Cells) -> None
     ids=str,
 )
 def test_what_decides_who_answers(change: dict[str, Any]) -> None:
-    assert server_of({"endpoint": {**ENDPOINT, **change}}) != server_of({"endpoint": ENDPOINT})
+    assert server_digest({"endpoint": {**ENDPOINT, **change}}) != server_digest(
+        {"endpoint": ENDPOINT}
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,13 +73,15 @@ def test_what_decides_who_answers(change: dict[str, Any]) -> None:
     ids=str,
 )
 def test_what_does_not(change: dict[str, Any]) -> None:
-    assert server_of({"endpoint": {**ENDPOINT, **change}}) == server_of({"endpoint": ENDPOINT})
+    assert server_digest({"endpoint": {**ENDPOINT, **change}}) == server_digest(
+        {"endpoint": ENDPOINT}
+    )
 
 
 def test_versions_of_a_protocol_differ() -> None:
     azure = {**ENDPOINT, "provider": "azure"}
     one, other = ({**azure, "api_version": version} for version in ("2024-10-21", "2025-01-01"))
-    assert server_of({"endpoint": one}) != server_of({"endpoint": other})
+    assert server_digest({"endpoint": one}) != server_digest({"endpoint": other})
 
 
 def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,9 +89,9 @@ def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None
     digests, keys = [], []
     for host in ("host", "other"):
         monkeypatch.setenv("HOST_OF_TESTS", host)
-        digests.append(server_of(section))
+        digests.append(server_digest(section))
         keys.append(Endpoint(**section["endpoint"]).deciding_keys())
-    assert digests[0] == server_of({"endpoint": ENDPOINT}) != digests[1]
+    assert digests[0] == server_digest({"endpoint": ENDPOINT}) != digests[1]
     # A plan sees it, too.
     assert keys[0] != keys[1]
     monkeypatch.delenv("HOST_OF_TESTS")
@@ -95,7 +99,7 @@ def test_a_variable_counts_by_its_value(monkeypatch: pytest.MonkeyPatch) -> None
     assert "server" not in Endpoint(**ENDPOINT).deciding_keys()
     monkeypatch.setenv("HOST_OF_TESTS", "a host:x")
     with pytest.raises(InputError, match="is not an address; expected one such as"):
-        server_of(section)
+        server_digest(section)
 
 
 @pytest.mark.parametrize(("api", "maker"), [("anthropic", "ANTHROPIC"), ("chat", "OPENAI")])
@@ -103,33 +107,33 @@ def test_headers_that_the_environment_adds_count(
     monkeypatch: pytest.MonkeyPatch, api: str, maker: str
 ) -> None:
     section = {"endpoint": {**ENDPOINT, "api": api}}
-    digests = {server_of(section)}
+    digests = {server_digest(section)}
     for headers in (
         "anthropic-beta: one",
         "anthropic-beta: two",
         "anthropic-beta: two\nx-api-key: secret",
     ):
         monkeypatch.setenv(f"{maker}_CUSTOM_HEADERS", headers)
-        digests.add(server_of(section))
+        digests.add(server_digest(section))
     # What is a key decides nothing.
     assert len(digests) == 3
 
 
 def test_a_server_of_ours_is_known_by_command_weights_and_name(tmp_path: Path) -> None:
-    base = server_of({"serve": SERVE})
+    base = server_digest({"serve": SERVE})
     for change in (
         {"command": "vllm serve {folder} --port {port} --seed 2"},
         {"model": "m"},
         {"api": "completions"},
     ):
-        assert server_of({"serve": {**SERVE, **change}}) != base
+        assert server_digest({"serve": {**SERVE, **change}}) != base
     # Never by its port, which differs from job to job.
     fixed = [
-        server_of({"serve": {"command": f"vllm serve {{folder}} --port {port}", "port": port}})
+        server_digest({"serve": {"command": f"vllm serve {{folder}} --port {port}", "port": port}})
         for port in (8000, 9000)
     ]
     assert fixed == [base, base]
-    assert server_of({"serve": {**SERVE, "minutes": 3, "health": "/ready", "gpus": 2}}) == base
+    assert server_digest({"serve": {**SERVE, "minutes": 3, "health": "/ready", "gpus": 2}}) == base
     assert answering_server(base, RECORD) != answering_server(
         base, {"files": {**RECORD["files"], "config.json": "cc"}}
     )
@@ -140,9 +144,9 @@ def test_files_that_a_command_names_count(tmp_path: Path) -> None:
     template = tmp_path / "template.jinja"
     template.write_text("one")
     command = f"vllm serve {{folder}} --port {{port}} --chat-template={template}"
-    before = server_of({"serve": {"command": command}}), Serve(command=command).deciding_keys()
+    before = server_digest({"serve": {"command": command}}), Serve(command=command).deciding_keys()
     template.write_text("two")
-    after = server_of({"serve": {"command": command}}), Serve(command=command).deciding_keys()
+    after = server_digest({"serve": {"command": command}}), Serve(command=command).deciding_keys()
     assert before[0] != after[0]
     assert before[1] != after[1]
     assert "files" not in Serve(**SERVE).deciding_keys()

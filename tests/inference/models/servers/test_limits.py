@@ -17,7 +17,7 @@ from biasgrid.base.addresses import find_proxy, prepare_proxies
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.capabilities import find_capabilities
-from biasgrid.inference.models.servers.usage import bill_of
+from biasgrid.inference.models.servers.usage import read_bill
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
@@ -181,7 +181,7 @@ def test_a_limit_of_cost_holds_over_runs_whatever_a_server_says(
         asked.append(server.answered.total())
     assert 0 < asked[0] < 20
     assert set(asked) == {asked[0]}
-    bill = bill_of(cell(server, 100, **limited).folder)
+    bill = read_bill(cell(server, 100, **limited).folder)
     assert 0.8 < (bill.tokens_in * 1000 + bill.tokens_out * 2000) / 1e6 <= 1
 
 
@@ -197,7 +197,7 @@ def test_answers_of_no_use_are_charged_too(serve: Servers, cell: Cells) -> None:
             cell(server, 20, **limited).ask()
     # 0.2 buys about 13 requests of 13 tokens in and 2 out, and not 30 times as many.
     assert 5 <= server.answered.total() <= 14
-    bill = bill_of(cell(server, 20, **limited).folder)
+    bill = read_bill(cell(server, 20, **limited).folder)
     assert (bill.tokens_in * 1000 + bill.tokens_out * 2000) / 1e6 <= 0.2
 
 
@@ -209,7 +209,7 @@ def test_a_longer_answer_than_was_allowed_is_charged_as_it_is(
 
     ours = cell(serve(says=says), 3, generation={"max_tokens": 7})
     assert ours.ask()["tokens_out"].to_list() == [900] * 3
-    assert bill_of(ours.folder) == (3, 15, 2700)
+    assert read_bill(ours.folder) == (3, 15, 2700)
     assert "3 of 3 answers are longer than max_tokens 7 (the longest: 900 tokens)" in caplog.text
 
 

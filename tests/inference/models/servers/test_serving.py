@@ -20,7 +20,7 @@ from tiny_writers import CHAT_TEMPLATE, STATEMENTS, save_writer
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.fetch import make_record
 from biasgrid.inference.models.generation.section import Generation
-from biasgrid.inference.models.servers.back_end import warn_of_date
+from biasgrid.inference.models.servers.back_end import warn_about_date
 from biasgrid.inference.models.servers.section import Serve
 from biasgrid.inference.models.servers.serving import is_well, run_server
 
@@ -104,7 +104,7 @@ def test_a_port_in_use(tmp_path: Path) -> None:
 JOB = """
 import sys, time
 from pathlib import Path
-from biasgrid.inference.models.servers.back_end import warn_of_date
+from biasgrid.inference.models.servers.back_end import warn_about_date
 from biasgrid.inference.models.servers.section import Serve
 from biasgrid.inference.models.servers.serving import is_well, run_server
 with run_server(Serve(command=sys.argv[1]), "somewhere", Path(sys.argv[2])) as url:
@@ -205,7 +205,7 @@ def test_a_template_that_writes_the_date_is_warned_of(
     record = make_record(
         None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False
     )
-    warn_of_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
+    warn_about_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
     assert ("model served: its chat template contains today's date" in caplog.text) == warns
 
 

@@ -29,6 +29,6 @@ def test_thoughts_are_never_the_answer(begin: str, end: str) -> None:
     ):
         assert text_without_thoughts(answer(text, finish), thoughts) == expected
         for way in (ParsedText, Choice):
-            said = way({}, thoughts).scores("Is it?", ("Yes", "No"), [answer(text, finish)])
+            said = way({}, thoughts).read_answers("Is it?", ("Yes", "No"), [answer(text, finish)])
             chosen = [0.0, 1.0] if expected == ("No", "ok") else [None, None]
             assert said.probabilities == chosen, (way, text, finish)

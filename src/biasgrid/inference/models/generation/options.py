@@ -187,8 +187,8 @@ class AnswerBeginnings(NamedTuple):
             known.
     """
 
-    forms: list[list[tuple[str, float]]] | None = None
-    first_tokens: list[tuple[str, float]] | None = None
+    forms: Sequence[Sequence[tuple[str, float]]] | None = None
+    first_tokens: Sequence[tuple[str, float]] | None = None
 
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:

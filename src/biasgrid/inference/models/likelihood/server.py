@@ -12,7 +12,12 @@ from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.likelihood.sentences import COLUMNS
 from biasgrid.inference.models.servers.back_end import Server
-from biasgrid.inference.models.servers.methods import ECHOED, Echo, SentRequests, scores_of
+from biasgrid.inference.models.servers.methods import (
+    ECHO_PARAMETERS,
+    Echo,
+    PreparedRequest,
+    echoed_tokens,
+)
 from biasgrid.inference.models.servers.requests import Answer, Request
 from biasgrid.inference.scorings import CAUSAL, SCORINGS, scorings_of
 
@@ -59,12 +64,14 @@ class ServerLikelihood(Server):
             )
         return super().open(record, settings, prompts)
 
-    def requests_of(self, prompts: pl.DataFrame) -> list[list[Request]]:
+    def build_requests(self, prompts: pl.DataFrame) -> list[list[Request]]:
         """Returns the request of each sentence."""
         sentences = prompts["text"].cast(pl.String)
-        return self.requests(prompts, [[SentRequests(text, dict(ECHOED))] for text in sentences])
+        return self.add_seeds(
+            prompts, [[PreparedRequest(text, dict(ECHO_PARAMETERS))] for text in sentences]
+        )
 
-    def columns_of(
+    def answer_columns(
         self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
     ) -> pl.DataFrame:
         """Scores sentences: answers of the kind `likelihood`.
@@ -100,7 +107,7 @@ def echoed_score(sentence: str, answer: Answer) -> EchoedScore:
     The very first token of a text has no probability: it is left out if it is the sentence's own,
     and not a start token of the server.
     """
-    own = scores_of(sentence, answer)
+    own = echoed_tokens(sentence, answer) or []
     whole = answer.scores or []
     begin = "".join(token for token, _ in whole).find(sentence)
     scored = own[1:] if own and begin < len(whole[0][0]) else own

@@ -1,3 +1,1 @@
-"""Models behind a server that speaks OpenAI's protocol, or one that its maker has: somebody's, or
-ours for a job.
-"""
+"""Models behind servers that speak OpenAI's or Anthropic's protocol."""

@@ -9,12 +9,10 @@ from typing import Any
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.servers.client import FILTERED, Client
 from biasgrid.inference.models.servers.connection import NO_KEY, Access, http_client
-from biasgrid.inference.models.servers.requests import Request, text_of_content
+from biasgrid.inference.models.servers.requests import Request, message_text
 
-DRAWING = ("temperature", "top_p")
-"""Parameters that the protocol knows and the library does not name any more, as newer models do
-without.
-"""
+SAMPLING = ("temperature", "top_p")
+"""Parameters of the protocol that the library no longer has arguments for."""
 
 
 class AnthropicClient(Client):
@@ -35,44 +33,46 @@ class AnthropicClient(Client):
                 "`api: anthropic` needs the package anthropic; install it with "
                 "`pip install biasgrid[anthropic]`"
             ) from None
-        asking = access.asking
+        settings = access.server_settings
         client = anthropic.AsyncAnthropic(
             base_url=access.url,
             api_key=access.key or NO_KEY,
-            timeout=asking.timeout,
+            timeout=settings.timeout,
             max_retries=0,
-            http_client=http_client(access.url, asking.timeout, asking.concurrency),
+            http_client=http_client(access.url, settings.timeout, settings.concurrency),
         )
         super().__init__(access, anthropic, client)
 
     async def send(self, request: Request) -> Any:
         """Sends a request; see `Client`."""
-        drawing = {name: request.parameters[name] for name in DRAWING if name in request.parameters}
-        system, others = split_system(request.messages)
+        parameters = request.parameters
+        sampling = {name: parameters[name] for name in SAMPLING if name in parameters}
+        system, messages = split_system(request.messages)
         return await self.client.messages.with_raw_response.create(
             model=self.access.model,
-            messages=others,
-            max_tokens=request.parameters["max_tokens"],
-            extra_body=drawing,
+            messages=messages,
+            max_tokens=parameters["max_tokens"],
+            extra_body=sampling,
             **({"system": system} if system else {}),
         )
 
-    def fields(self, body: Any) -> dict[str, Any]:
+    def fields(self, content: Any) -> dict[str, Any]:
         """Reads an answer; see `Client`."""
-        reason = body.get("stop_reason") or "stop"
-        # What it calls a refusal is one of its filter.
+        reason = content.get("stop_reason") or "stop"
+        # Here `refusal` is the content filter's, not the model's own.
         finish = FILTERED if reason == "refusal" else reason
         return {
-            "text": text_of_content(body["content"]),
+            "text": message_text(content["content"]),
             "finish": finish,
-            "model": body["model"],
+            "model": content["model"],
             "scores": None,
         }
 
 
 def split_system(messages: Any) -> tuple[str, list[dict[str, str]]]:
-    """Takes the system text, if any, out of messages, as the protocol has a place of its own for
-    it.
+    """Returns the system text, "" without one, and the other messages.
+
+    The protocol has a parameter of its own for the system text.
     """
     system = "".join(message["content"] for message in messages if message["role"] == "system")
     return system, [message for message in messages if message["role"] != "system"]

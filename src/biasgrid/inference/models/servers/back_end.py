@@ -1,6 +1,4 @@
-"""A model behind a server: what is asked becomes requests, and their answers the columns of
-predictions.
-"""
+"""A model behind a server: prompts become requests, and their answers columns of predictions."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ import polars as pl
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
     checkpoint_name,
+    has_checkpoint,
     load_recorded_tokenizer,
     loading_errors,
     local_folder,
@@ -25,14 +25,13 @@ from biasgrid.inference.checkpoints.checkpoint import (
 from biasgrid.inference.engine.back_end import (
     BackEnd,
     PromptPart,
-    columns_with_prefix,
     tables_at_intervals,
     to_list_column,
     with_instance_and_key,
 )
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
-from biasgrid.inference.models.generation.options import beginning_columns
+from biasgrid.inference.models.generation.options import beginning_columns, instance_candidates
 from biasgrid.inference.models.generation.prompts import (
     Prompter,
     as_messages,
@@ -42,27 +41,27 @@ from biasgrid.inference.models.generation.prompts import (
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
 from biasgrid.inference.models.servers.connection import Access, quiet_libraries, server_access
-from biasgrid.inference.models.servers.identity import answering_server, server_of
+from biasgrid.inference.models.servers.identity import answering_server, server_digest
 from biasgrid.inference.models.servers.methods import (
-    ECHOED,
-    OptionTexts,
+    ECHO_PARAMETERS,
+    STAND_IN_OPTIONS,
     ParsedText,
-    PromptContent,
+    PreparedRequest,
     ScoringMethod,
-    SentRequests,
-    method_named,
+    SentPrompt,
+    method_class,
     text_without_thoughts,
 )
 from biasgrid.inference.models.servers.queue import Dispatcher
 from biasgrid.inference.models.servers.requests import (
     Answer,
     Request,
+    estimate_tokens,
     settings_in_key,
-    tokens_about,
 )
 from biasgrid.inference.models.servers.section import Serve, ServerSettings
 from biasgrid.inference.models.servers.store import RequestStore
-from biasgrid.inference.models.servers.usage import Budget, bill_of
+from biasgrid.inference.models.servers.usage import Budget, read_bill
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.keys import STEP, mix_bits
@@ -74,53 +73,57 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 OWN_TEMPLATE = "--chat-template"
-"""How servers are given another chat template than the checkpoint's."""
+"""The option by which a server is given another chat template than the checkpoint's."""
 
 
-def refuse_longer(
+def refuse_long_prompts(
     record: Mapping[str, Any],
-    instances: pl.DataFrame,
-    asking: ServerSettings,
-    written: int,
+    prompts: pl.DataFrame,
+    server: ServerSettings,
+    *,
+    tokens_written: int,
     model: str,
 ) -> None:
-    """Refuses prompts that are longer than a model takes, as servers cut them without a word.
+    """Refuses prompts that are longer than a model can read; servers cut these without a word.
+
+    There is no limit for a model without a checkpoint of ours, unless the config has `context`.
+    The tokens of its prompts are estimated from their bytes.
 
     Args:
         record: the model's record.
-        instances: what is asked.
-        asking: how the server is asked.
-        written: how many tokens may be written behind each.
+        prompts: all that will be asked.
+        server: the section of the server.
+        tokens_written: how many tokens may be written after each prompt.
         model: the model's name, for the message.
 
     Raises:
-        ModelError: with the longest one.
+        ModelError: a prompt is too long; the message names the longest one.
     """
-    limit = asking.context or longest_of(record)
-    if limit is not None and not instances.is_empty():
-        check_prompt_lengths(
-            lengths_of(record, instances, asking.api), written, limit, instances["instance"], model
-        )
+    limit = context_length(record) if server.context is None else server.context
+    if limit is not None and not prompts.is_empty():
+        lengths = prompt_lengths(record, prompts, server.api)
+        check_prompt_lengths(lengths, tokens_written, limit, prompts["instance"], model)
 
 
-def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
-    """Warns of a served model whose chat template writes today's date, which its server reads off
-    the clock.
+def warn_about_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
+    """Warns if the chat template of a served model writes today's date.
 
     Args:
         record: the model's record.
-        serve: how it is served; a command that names a chat template does not use the checkpoint's.
+        serve: its section. If the command names a chat template, the checkpoint's is not used.
         model: the model's name.
 
     Raises:
         ModelError: the checkpoint's tokenizer cannot be loaded.
     """
-    # Whole words: `--chat-template-content-format` keeps the checkpoint's template.
     words = shlex.split(serve.command)
-    if serve.api != "chat" or any(word.partition("=")[0] == OWN_TEMPLATE for word in words):
+    # Whole words: `--chat-template-content-format` keeps the checkpoint's template.
+    has_own_template = any(word.partition("=")[0] == OWN_TEMPLATE for word in words)
+    if serve.api != "chat" or has_own_template:
         return
     tokenizer = load_recorded_tokenizer(record)
     prompts = {
+        # As servers render it: models that can think do so unless a request forbids it.
         Prompter(tokenizer, thinking=True, day=day).prompt(None, "one")
         for day in ("2001-02-03", "2004-05-06")
     }
@@ -136,35 +139,31 @@ def warn_of_date(record: Mapping[str, Any], serve: Serve, model: str) -> None:
         )
 
 
-def lengths_of(record: Mapping[str, Any], instances: pl.DataFrame, api: str) -> list[int]:
-    """Returns how many tokens each prompt has.
+def prompt_lengths(record: Mapping[str, Any], prompts: pl.DataFrame, api: str) -> list[int]:
+    """Returns the number of tokens in each prompt, estimated from its bytes without a checkpoint.
 
     Args:
-        record: the model's record; with a checkpoint that the server was given, its own tokenizer
-            counts.
-        instances: what is asked.
-        api: how it is asked: chats have the messages in the model's chat template, completions one
-            text.
+        record: the model's record; the tokenizer of its checkpoint, if it has one, counts.
+        prompts: the prompts.
+        api: the protocol. The tokens of the model's chat template count, except in completions.
 
     Raises:
         ModelError: the checkpoint's tokenizer cannot be loaded, or its chat template takes no
             system text.
     """
-    if "keys" in record:
-        return [tokens_about(filter(None, texts)) for texts in request_texts(instances)]
+    if not has_checkpoint(record):
+        return [estimate_tokens(filter(None, texts)) for texts in request_texts(prompts)]
     prompter = Prompter(load_recorded_tokenizer(record), thinking=True)
     if api == "completions":
-        prompts = [as_text(*texts) for texts in request_texts(instances)]
+        texts = [as_text(system, text) for system, text in request_texts(prompts)]
     else:
-        prompts = prompter.prompts(instances)
-    return list(map(len, prompter.tokens(prompts)))
+        texts = prompter.prompts(prompts)
+    return list(map(len, prompter.tokens(texts)))
 
 
-def longest_of(record: Mapping[str, Any]) -> int | None:
-    """Returns for how many tokens the server's model has positions; None where nothing of ours says
-    so.
-    """
-    if "keys" in record:
+def context_length(record: Mapping[str, Any]) -> int | None:
+    """Returns how many tokens a model can read; None if it has no checkpoint that says so."""
+    if not has_checkpoint(record):
         return None
     from transformers import AutoConfig
 
@@ -176,23 +175,23 @@ def longest_of(record: Mapping[str, Any]) -> int | None:
 
 
 ANSWER_BYTES = 4096
+"""Space in the store for an answer, without its tokens."""
 TOKEN_BYTES = 64
-"""How much room an answer may take in the store, and each of its tokens."""
+"""Space in the store for each token of an answer."""
 LONGEST_FOR_LOCK = 60
-"""Seconds for which a job that a killed run has left behind is waited for; those of a run have
-their turns.
-"""
+"""Seconds to wait for a job that a killed run has left behind. Jobs of one run take turns."""
 
 
 @dataclass(frozen=True)
 class ServerChoices:
-    """What decides the answers of a server that is started for a job; for others their record has
-    it.
+    """The choices that decide the answers of a server that each job starts.
+
+    Of an endpoint only `scoring` is here; its record has the rest.
 
     Attributes:
-        generation: the keys of `generation.section.Generation`.
-        serve: those keys of `section.Serve` that decide answers.
-        scoring: where sentences are scored, the name of the formula.
+        generation: the keys of `generation.section.Generation`; None for an endpoint.
+        serve: the keys of `section.Serve` that decide answers; None for an endpoint.
+        scoring: the formula that scores sentences; None for other kinds of answers.
     """
 
     generation: Mapping[str, Any] | None = None
@@ -204,14 +203,14 @@ class Server(BackEnd):
     """Asks a model behind a server.
 
     Attributes:
-        access: how it is reached.
-        settings: how to answer.
+        access: the address of the server, its key and its settings.
+        settings: the settings of the shard.
         generation: the keys of `generation.section.Generation`.
-        answered_by: the digest of who answers, see `identity`.
-        asked_with: the digest of what is the same in all requests.
-        dispatcher: what sends requests.
-        responses: the texts that were written.
-        lengths: the lengths of texts in tokens, as far as the server told them.
+        answered_by: the digest of the server and its weights, see `identity`.
+        asked_with: the digest of what all requests have in common.
+        dispatcher: sends the requests.
+        responses: the texts that were written so far.
+        lengths: the lengths of these texts in tokens, if the server reports them.
     """
 
     Choices = ServerChoices
@@ -223,154 +222,167 @@ class Server(BackEnd):
         access: Access,
         settings: InferenceSettings,
         record: Mapping[str, Any],
-        held: ExitStack,
+        resources: ExitStack,
     ):
-        """Opens the store.
+        """Locks and opens the store of answers.
 
         Args:
-            access: how the server is reached.
-            settings: how to answer.
+            access: the access to the server.
+            settings: the settings of the shard.
             record: the model's record.
-            held: what must be let go of at the end.
+            resources: closes lock and store; `close` closes it.
         """
-        self.access, self.settings, self.held = access, settings, held
-        self.generation = generation_of(settings)
-        self.answered_by = answering_server(server_of(settings.section), record)
+        self.access, self.settings, self.resources = access, settings, resources
+        self.generation = read_generation(settings)
+        self.answered_by = answering_server(server_digest(settings.section), record)
         self.asked_with = request_settings(settings)
         longest = min(LONGEST_FOR_LOCK, settings.seconds_without_progress / 2)
-        held.enter_context(one_job(store_folder(settings) / "requests.lock", longest))
-        self.store = held.enter_context(RequestStore(store_folder(settings), self.reserve))
+        resources.enter_context(one_job(store_folder(settings) / "requests.lock", longest))
+        self.store = resources.enter_context(RequestStore(store_folder(settings), self.reserve))
         self.dispatcher = Dispatcher(access, self.store, self.budget())
         self.responses: list[str] = []
         self.lengths: list[int] = []
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the facts that decide the answers; of options, how they are chosen."""
+        """Returns the choices, the server, the common settings of requests and, if the model
+        chooses among options, by which method.
+        """
         choices = super().identity(record, settings)
         facts = {name: choice for name, choice in choices.items() if choice is not None}
         if settings.answer == "choice":
-            facts["scored_by"] = method_of_settings(settings)
+            facts["scored_by"] = method_name(settings)
         facts["asked_with"] = request_settings(settings)
-        return {**facts, "server": server_of(settings.section)}
+        return {**facts, "server": server_digest(settings.section)}
 
     @classmethod
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Looks for the key or starts the server, and refuses what is longer than the model
-        takes.
+        """Starts the server, or reads the key of an endpoint, and refuses prompts that are too
+        long.
         """
         quiet_libraries()
-        with ExitStack() as held:
-            access = held.enter_context(server_access(record, settings.section, settings.log))
+        with ExitStack() as resources:
+            access = resources.enter_context(server_access(record, settings.section, settings.log))
             if limit := settings.capabilities.get("token_limit"):
                 access = replace(access, token_limit=limit)
-            back_end = cls(access, settings, record, held)
-            most = back_end.generation["max_tokens"] if settings.answer == "text" else 0
-            if isinstance(access.asking, Serve):
-                warn_of_date(record, access.asking, settings.model)
-            refuse_longer(record, prompts, access.asking, most, settings.model)
-            # What comes of it ends it, see `close`.
-            back_end.held = held.pop_all()
+            back_end = cls(access, settings, record, resources)
+            server = access.server_settings
+            if isinstance(server, Serve):
+                warn_about_date(record, server, settings.model)
+            # The options of a choice are a few tokens, which no limit is exact enough for.
+            is_text = settings.answer == "text"
+            tokens_written = back_end.generation["max_tokens"] if is_text else 0
+            refuse_long_prompts(
+                record, prompts, server, tokens_written=tokens_written, model=settings.model
+            )
+            # From here on `close` releases everything.
+            back_end.resources = resources.pop_all()
         return back_end
 
     def close(self) -> None:
-        """Closes the store, and ends the server if it is ours."""
-        self.held.close()
+        """Closes the store, and ends the server if this job has started it."""
+        self.resources.close()
 
     @property
     def reserve(self) -> int:
-        """How many bytes the answers under way may take."""
-        most = ANSWER_BYTES + TOKEN_BYTES * int(self.generation["max_tokens"])
-        return self.access.asking.concurrency * most
+        """The space for the answers of all requests under way, in bytes."""
+        answer_bytes = ANSWER_BYTES + TOKEN_BYTES * int(self.generation["max_tokens"])
+        return self.access.server_settings.concurrency * answer_bytes
 
     def budget(self) -> Budget:
-        """Returns what may be spent, less what all cells of the model have cost."""
-        asking = self.access.asking
-        budget = Budget(getattr(asking, "price", None), getattr(asking, "max_cost", None))
+        """Returns the budget of the model, less the cost of its answers in all cells."""
+        server = self.access.server_settings
+        budget = Budget(getattr(server, "price", None), getattr(server, "max_cost", None))
         for folder in store_folder(self.settings).parents[1].glob(f"*/{self.settings.model}"):
-            budget.add(bill_of(folder))
+            budget.add(read_bill(folder))
         return budget
 
     @property
-    def way(self) -> ScoringMethod:
-        """How options are chosen."""
-        return method_named(method_of_settings(self.settings))(self.writing, self.thoughts)
+    def method(self) -> ScoringMethod:
+        """The method by which the model chooses among options."""
+        return method_class(method_name(self.settings))(self.writing, self.thoughts)
 
     @property
     def thoughts(self) -> Thoughts:
-        """What the model puts around thoughts."""
+        """The marks that the model puts around its thoughts."""
         return Thoughts.from_setting(self.generation["thinking"])
 
     @property
     def writing(self) -> dict[str, Any]:
-        """The parameters of texts."""
-        return writing_of(self.generation)
+        """The parameters of requests for a text."""
+        return writing_parameters(self.generation)
 
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
-        """Answers parts, many requests at a time."""
+        """Answers parts, with many requests at a time."""
         for part in parts:
-            yield from self._ask(part.unanswered)
+            yield from self._answer_prompts(part.unanswered)
         warn_about_marks(self.settings.model, self.responses)
-        self._warn_of_other_models()
-        self._warn_of_long_texts()
+        self._warn_about_model_names()
+        self._warn_about_long_texts()
 
-    def _ask(self, prompts: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    def _answer_prompts(self, prompts: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Answers prompts in the order in which their last answers arrive.
 
         Raises:
-            UserError: not all were answered.
+            UserError: a request was not answered.
         """
-        arrivals = Arrivals(self.requests_of(prompts), self.store)
+        arrivals = Arrivals(self.build_requests(prompts), self.store)
 
         def take() -> pl.DataFrame:
-            numbers = arrivals.take_complete()
-            complete = prompts[numbers]
-            if complete.is_empty():
-                return complete
-            answers = [arrivals.answers_to(number) for number in numbers]
-            return with_instance_and_key(complete, self.columns_of(complete, answers))
+            rows = arrivals.take_complete()
+            if not rows:
+                # `tables_at_intervals` skips an empty table.
+                return pl.DataFrame()
+            complete = prompts[rows]
+            answers = [arrivals.prompt_answers(row) for row in rows]
+            return with_instance_and_key(complete, self.answer_columns(complete, answers))
 
-        steps = self.dispatcher.ask(arrivals.missing(), arrivals.add)
+        steps = self.dispatcher.ask(arrivals.open_requests(), arrivals.add)
         yield from tables_at_intervals(steps, take)
 
-    def requests_of(self, prompts: pl.DataFrame) -> list[list[Request]]:
+    def build_requests(self, prompts: pl.DataFrame) -> list[list[Request]]:
         """Returns the requests of each prompt."""
-        texts = self.asked(prompts)
+        texts = self.sent_prompts(prompts)
         if self.settings.answer != "choice":
-            return self.requests(prompts, [[SentRequests(text, self.writing)] for text in texts])
-        sent = zip(texts, self.options_of(prompts), strict=True)
-        return self.requests(prompts, [self.way.requests(*prompt) for prompt in sent])
+            return self.add_seeds(
+                prompts, [[PreparedRequest(text, self.writing)] for text in texts]
+            )
+        method = self.method
+        rows = zip(texts, instance_candidates(prompts), strict=True)
+        return self.add_seeds(
+            prompts, [method.build_requests(text, options) for text, options in rows]
+        )
 
-    def columns_of(
+    def answer_columns(
         self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
     ) -> pl.DataFrame:
-        """Returns columns of the answer kind.
+        """Returns the columns of the answer kind, one row per prompt.
 
         Args:
-            prompts: some prompts.
-            answers: for each prompt the answers to its requests, in their order.
+            prompts: some of the prompts.
+            answers: for each of them the answers to its requests, in the order of
+                `build_requests`.
         """
-        read = self.choices if self.settings.answer == "choice" else self.texts
-        return read(prompts, answers)
+        if self.settings.answer == "choice":
+            return self.choice_columns(prompts, answers)
+        return self.text_columns(answers)
 
-    def options_of(self, prompts: pl.DataFrame) -> list[OptionTexts]:
-        """Returns the options of each prompt; null for one that is not there."""
-        names = columns_with_prefix(prompts, "candidate")
-        options: list[OptionTexts] = prompts.select(pl.col(names).cast(pl.String)).rows()
-        return options
+    def sent_prompts(self, prompts: pl.DataFrame) -> list[SentPrompt]:
+        """Returns the messages of each prompt or, for completions, its text."""
+        is_plain = self.access.server_settings.api == "completions"
+        write = as_text if is_plain else as_messages
+        return [write(system, text) for system, text in request_texts(prompts)]
 
-    def asked(self, instances: pl.DataFrame) -> list[PromptContent]:
-        """Returns what is sent of each instance: messages, or of completions a text."""
-        write = as_text if self.access.asking.api == "completions" else as_messages
-        return [write(system, text) for system, text in request_texts(instances)]
-
-    def choices(self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
-        """Reads which options were chosen: answers of the kind `choice`."""
-        method = self.way
-        rows = zip(self.asked(prompts), self.options_of(prompts), answers, strict=True)
-        scores = [method.scores(content, options, own) for content, options, own in rows]
+    def choice_columns(
+        self, prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]
+    ) -> pl.DataFrame:
+        """Returns the columns of the kind `choice`; see `answer_columns`."""
+        method = self.method
+        options_of_prompts = instance_candidates(prompts)
+        rows = zip(self.sent_prompts(prompts), options_of_prompts, answers, strict=True)
+        scores = [method.read_answers(prompt, options, own) for prompt, options, own in rows]
         is_known = []
         probabilities = []
         for row in scores:
@@ -389,8 +401,8 @@ class Server(BackEnd):
             ]
         )
 
-    def texts(self, _prompts: pl.DataFrame, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
-        """Reads written texts: answers of the kind `text`."""
+    def text_columns(self, answers: Sequence[Sequence[Answer]]) -> pl.DataFrame:
+        """Returns the columns of the kind `text`; see `answer_columns`."""
         rows = [
             (*text_without_thoughts(answer, self.thoughts), answer.tokens_in, answer.tokens_out)
             for (answer,) in answers
@@ -401,53 +413,61 @@ class Server(BackEnd):
             over_limit=pl.col("tokens_out") > self.generation["max_tokens"]
         )
 
-    def requests(
-        self, instances: pl.DataFrame, sent: Sequence[Sequence[SentRequests]]
+    def add_seeds(
+        self, prompts: pl.DataFrame, prepared: Sequence[Sequence[PreparedRequest]]
     ) -> list[list[Request]]:
-        """Makes the requests of each instance; each instance has a seed of its own."""
-        keys = instances["key"].to_numpy()
+        """Returns requests with the keys of their prompts, and a seed if a text is sampled.
+
+        A prompt's seed depends on its key and the config's seed alone, so that the order in which
+        prompts are asked changes no answer.
+
+        Args:
+            prompts: the prompts, with `key`.
+            prepared: the requests of each prompt.
+        """
+        keys = prompts["key"].to_numpy()
         shift = np.uint64(self.generation["seed"] * int(STEP) % 2**64)
         seeds = mix_bits(keys + shift) % np.uint64(2**31)
         requests = []
-        for key, seed, contents in zip(keys.tolist(), seeds.tolist(), sent, strict=True):
-            own = []
-            for messages, parameters in contents:
-                seeded = self.with_seed(parameters, seed)
-                own.append(Request(self.answered_by, self.asked_with, key, messages, seeded))
-            requests.append(own)
+        for key, seed, own in zip(keys.tolist(), seeds.tolist(), prepared, strict=True):
+            requests.append([self.seeded_request(key, seed, request) for request in own])
         return requests
 
-    def with_seed(self, parameters: Mapping[str, Any], seed: int) -> dict[str, Any]:
-        """Adds a seed where something is drawn that counts."""
-        drawn = (
-            parameters["max_tokens"] > 1
-            and parameters["temperature"] > 0
-            and self.access.asking.api != "anthropic"
-        )
-        return {**parameters, "seed": seed} if drawn else dict(parameters)
+    def seeded_request(self, key: int, seed: int, prepared: PreparedRequest) -> Request:
+        """Returns the request of a prompt; with a seed only if it samples several tokens."""
+        parameters = dict(prepared.parameters)
+        is_sampled = parameters["max_tokens"] > 1 and parameters["temperature"] > 0
+        # Anthropic's protocol has no seed.
+        if is_sampled and self.access.server_settings.api != "anthropic":
+            parameters["seed"] = seed
+        return Request(self.answered_by, self.asked_with, key, prepared.messages, parameters)
 
-    def _warn_of_other_models(self) -> None:
-        """Warns of a model that has answered under another name."""
-        asked = self.access.model
-        names = sorted(filter(None, self.dispatcher.names))
-        others = [name for name in names if asked not in name and name not in asked]
+    def _warn_about_model_names(self) -> None:
+        """Warns of a model that has answered under an unrelated name."""
+        name = self.access.model
+        # A dated version or a path counts as the same: `gpt-4o` and `gpt-4o-2024-08-06`.
+        others = [
+            answering
+            for answering in sorted(filter(None, self.dispatcher.model_names))
+            if name not in answering and answering not in name
+        ]
         if others:
             logger.warning(
                 "%s was asked for %s, but %s answered: check that they are the same model",
-                self.access.shown,
-                asked,
+                self.access.public_url,
+                name,
                 ", ".join(others),
             )
 
-    def _warn_of_long_texts(self) -> None:
-        """Warns of texts with more tokens than the server was asked for."""
+    def _warn_about_long_texts(self) -> None:
+        """Warns of texts with more tokens than requested."""
         limit = self.generation["max_tokens"]
         longer = sum(length > limit for length in self.lengths)
         if longer:
             logger.warning(
                 "%s: %s of %s answers are longer than max_tokens %s (the longest: %s tokens) and "
                 "are charged in full",
-                self.access.shown,
+                self.access.public_url,
                 longer,
                 len(self.lengths),
                 limit,
@@ -456,7 +476,10 @@ class Server(BackEnd):
 
 
 class Arrivals:
-    """The answers to the requests of some prompts, from the store or as they arrive."""
+    """The answers to the requests of some prompts: from the store, then as they arrive.
+
+    A prompt is known by its row. Prompts may share a request.
+    """
 
     def __init__(self, requests: Sequence[Sequence[Request]], store: RequestStore):
         """Takes the answers that the store has.
@@ -466,36 +489,37 @@ class Arrivals:
             store: the store.
         """
         self.requests = requests
-        every = [request for row in requests for request in row]
-        self.answers = {request.digest: store[request] for request in every if request in store}
-        self.numbers: dict[str, list[int]] = {}
-        for number, row in enumerate(requests):
-            for request in row:
-                self.numbers.setdefault(request.digest, []).append(number)
-        self.complete = [number for number in range(len(requests)) if self._is_complete(number)]
+        self.answers: dict[str, Answer] = {}
+        self.rows: dict[str, set[int]] = {}
+        for row, requests_of_prompt in enumerate(requests):
+            for request in requests_of_prompt:
+                self.rows.setdefault(request.digest, set()).add(row)
+                if request.digest not in self.answers and request in store:
+                    self.answers[request.digest] = store[request]
+        self.complete = [row for row in range(len(requests)) if self._is_complete(row)]
 
-    def _is_complete(self, number: int) -> bool:
-        return all(request.digest in self.answers for request in self.requests[number])
+    def _is_complete(self, row: int) -> bool:
+        return all(request.digest in self.answers for request in self.requests[row])
 
-    def missing(self) -> list[Request]:
+    def open_requests(self) -> list[Request]:
         """Returns the requests without an answer, each once."""
         every = {request.digest: request for row in self.requests for request in row}
         return [request for digest, request in every.items() if digest not in self.answers]
 
     def add(self, request: Request, answer: Answer) -> None:
-        """Adds an answer that was stored."""
+        """Adds the answer to a request that had none."""
         self.answers[request.digest] = answer
-        numbers = dict.fromkeys(self.numbers[request.digest])
-        self.complete += [number for number in numbers if self._is_complete(number)]
+        rows = sorted(self.rows[request.digest])
+        self.complete += [row for row in rows if self._is_complete(row)]
 
     def take_complete(self) -> list[int]:
-        """Returns the numbers of the prompts that were completed since this was called last."""
+        """Returns the rows of prompts that were completed since the last call."""
         complete, self.complete = self.complete, []
         return complete
 
-    def answers_to(self, number: int) -> list[Answer]:
-        """Returns the answers to the requests of a prompt, all of which are there."""
-        return [self.answers[request.digest] for request in self.requests[number]]
+    def prompt_answers(self, row: int) -> list[Answer]:
+        """Returns the answers to the requests of a complete prompt, in their order."""
+        return [self.answers[request.digest] for request in self.requests[row]]
 
 
 SERVER_TEXT_COLUMNS = {
@@ -506,49 +530,65 @@ SERVER_TEXT_COLUMNS = {
 }
 
 
-def generation_of(settings: InferenceSettings) -> dict[str, Any]:
-    """Returns the keys of `generation.section.Generation`."""
+def read_generation(settings: InferenceSettings) -> dict[str, Any]:
+    """Returns the keys of `generation.section.Generation`, with defaults."""
     return Generation.model_validate(settings.section.get("generation", {})).model_dump()
 
 
-def method_of_settings(settings: InferenceSettings) -> str:
-    """Names how options are chosen: as the server can, or in texts where the config says so."""
-    if generation_of(settings)["options"] == ParsedText.name:
+def method_name(settings: InferenceSettings) -> str:
+    """Returns the name of the scoring method: `parsed` if the config wants texts, else the best
+    one that the server can do.
+    """
+    if read_generation(settings)["options"] == ParsedText.name:
         return ParsedText.name
     return str(settings.capabilities["scored_by"])
 
 
-def writing_of(generation: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the parameters of texts; top_p where it cuts something off alone, as services take
-    one of both.
+def writing_parameters(generation: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the parameters of requests for a text.
+
+    Args:
+        generation: the keys of `generation.section.Generation`.
     """
-    keys = ("max_tokens", "temperature", *(["top_p"] if generation["top_p"] < 1 else []))
-    return {key: generation[key] for key in keys}
+    parameters = {key: generation[key] for key in ("max_tokens", "temperature")}
+    # Some services refuse temperature and top_p together; a top_p of 1 does nothing.
+    if generation["top_p"] < 1:
+        parameters["top_p"] = generation["top_p"]
+    return parameters
 
 
 def request_settings(settings: InferenceSettings) -> str:
-    """Digests what is the same in all requests of a cell; see `requests.settings_in_key`."""
-    generation = generation_of(settings)
-    sent = ECHOED if settings.answer == SENTENCES else writing_of(generation)
-    if settings.answer == "choice":
-        sent = method_named(method_of_settings(settings))(sent).requests("", ("A",))[0].parameters
-    asked = settings.section.get("endpoint") or settings.section["serve"]
-    # Of one token nothing is drawn.
-    drawn = {"drawn": generation["seed"]} if sent["max_tokens"] > 1 else {}
-    return settings_in_key(
-        [asked.get("model"), command_of(settings)], asked.get("api", "chat"), sent | drawn
-    )
+    """Digests what all requests of a cell have in common; see `requests.settings_in_key`."""
+    generation = read_generation(settings)
+    parameters: dict[str, Any] = writing_parameters(generation)
+    if settings.answer == SENTENCES:
+        parameters = dict(ECHO_PARAMETERS)
+    elif settings.answer == "choice":
+        method = method_class(method_name(settings))(parameters)
+        parameters = method.build_requests("", STAND_IN_OPTIONS)[0].parameters
+    if parameters["max_tokens"] > 1:
+        # A single token is not sampled: its probabilities are read.
+        parameters = {**parameters, "drawn": generation["seed"]}
+    server = settings.section.get("endpoint") or settings.section["serve"]
+    model = [server.get("model"), serve_identity(settings)]
+    return settings_in_key(model, server.get("api", "chat"), parameters)
 
 
-def command_of(settings: InferenceSettings) -> dict[str, Any] | None:
-    """Returns how the server of a job is started; None for one that runs already."""
+def serve_identity(settings: InferenceSettings) -> dict[str, Any] | None:
+    """Returns the deciding keys of a server that the job starts; None for an endpoint."""
     serve = settings.choices.get("serve")
-    # The files that the command names are part of who answers, see `identity`.
-    return None if serve is None else {key: value for key, value in serve.items() if key != "files"}
+    if serve is None:
+        return None
+    # `server_digest` has the digests of files that the command names.
+    return {key: value for key, value in serve.items() if key != "files"}
 
 
-def store_folder(settings: InferenceSettings) -> Any:
-    """Returns the folder of the cell's store."""
+def store_folder(settings: InferenceSettings) -> Path:
+    """Returns the folder of the cell's store.
+
+    Raises:
+        ModelError: the settings have none.
+    """
     if settings.cell is None:
         raise ModelError(
             "there is no folder for the answers of the server; expected the folder of the cell"

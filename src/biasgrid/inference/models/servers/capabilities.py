@@ -1,5 +1,7 @@
-"""What a server can do is tried, not believed: some take a parameter and ignore it, others score
-every option alike.
+"""Finds out by trial what a server can do.
+
+Servers are not believed: some take a parameter and ignore it, others give every option the same
+score.
 """
 
 from __future__ import annotations
@@ -21,16 +23,16 @@ from biasgrid.inference.models.servers.connection import (
     quiet_libraries,
     server_access,
 )
-from biasgrid.inference.models.servers.identity import answering_server, server_of
+from biasgrid.inference.models.servers.identity import answering_server, server_digest
 from biasgrid.inference.models.servers.methods import (
-    WAYS,
+    METHODS,
     Choice,
     OptionTexts,
     ParsedText,
-    PromptContent,
     ScoringMethod,
+    SentPrompt,
 )
-from biasgrid.inference.models.servers.queue import advice_on, ask_patiently, client_of
+from biasgrid.inference.models.servers.queue import ask_patiently, open_client, refusal_advice
 from biasgrid.inference.models.servers.requests import Answer, RefusedRequest, Request
 
 logger = logging.getLogger(__name__)
@@ -40,12 +42,15 @@ QUESTIONS = (
     "Which of the two is an animal? Reply with one letter.\nA. a cat\nB. a stone\nAnswer:",
     "Which of the two can be eaten? Reply with one letter.\nA. a hammer\nB. an apple\nAnswer:",
 )
-STRANGE: tuple[OptionTexts, OptionTexts] = (("quartz", "basalt"), ("violet", "clover"))
-"""No server answers with these of its own accord."""
+"""Their right answers differ, so that a server with constant scores is noticed."""
+UNEXPECTED_OPTIONS: tuple[OptionTexts, OptionTexts] = (("quartz", "basalt"), ("violet", "clover"))
+"""No server answers `QUESTIONS` with these of its own accord."""
 LONG_QUESTION = "Count from one to fifty, in words."
-FEW_TOKENS = 16
-"""To which the answer is to be cut; some servers refuse fewer."""
-MOST = 1.001
+CUT_LENGTH = 16
+"""The number of tokens at which the answer to `LONG_QUESTION` is to be cut off; some servers refuse
+a smaller one.
+"""
+LARGEST_MASS = 1.001
 """Probabilities may be rounded."""
 
 
@@ -57,187 +62,200 @@ def find_capabilities(
     Args:
         record: the model's record.
         section: its section of the config.
-        log: the log of the job.
+        log: the log of the job; None without one.
 
     Returns:
-        `scored_by`, the first way that works; `tried`, by the ways before it why they do not;
-        `served_by`, what the server calls the model that answers; `token_limit`, what it calls the
-        most tokens that may be written; and `answered_by`, see `identity`.
+        `scored_by`, the first of `METHODS` that works; `tried`, for each method before it the
+        reason why it does not; `served_by`, the server's name of the model; `token_limit`, its
+        name of the parameter that limits the length of answers; and `answered_by`, see `identity`.
 
     Raises:
-        UserError: it cannot be reached, or gives no answer.
+        UserError: the server cannot be reached, or does not answer.
     """
     quiet_libraries()
     writing = Generation.model_validate(section.get("generation", {})).model_dump(
         include={"max_tokens", "temperature"}
     )
     with server_access(record, section, log) as access:
-        found = asyncio.run(tried(access, writing))
-    return {**found, "answered_by": answering_server(server_of(section), record)}
+        capabilities = asyncio.run(try_methods(access, writing))
+    return {**capabilities, "answered_by": answering_server(server_digest(section), record)}
 
 
 def known_capabilities(
     path: Path, record: Mapping[str, Any], section: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """Returns what was found out before, if it was of the server that answers now; else None.
+    """Returns the capabilities that an earlier run found, None if they are of another server.
 
     Args:
-        path: the file that says it, if there is one; see `keep_capabilities`.
+        path: the file of the earlier run, which may be missing; see `keep_capabilities`.
         record: the model's record.
-        section: its section of the config.
+        section: its section of the config; None is returned for a model that has no server.
     """
     if not path.exists() or not section.keys() & {"endpoint", "serve"}:
         return None
-    known: dict[str, Any] = read_run_json(path, "what a model can do")
-    is_of_server = known.get("answered_by") == answering_server(server_of(section), record)
-    return known if is_of_server and "scored_by" in known else None
+    capabilities: dict[str, Any] = read_run_json(path, "what a model can do")
+    server = answering_server(server_digest(section), record)
+    is_same_server = capabilities.get("answered_by") == server
+    return capabilities if is_same_server and "scored_by" in capabilities else None
 
 
-async def tried(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
-    """Tries all ways, from the one that says most; see `look`."""
-    access, answer = await with_token_limit(access, writing)
-    client = client_of(access)
+async def try_methods(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the capabilities of a server, but `answered_by`; see `find_capabilities`.
+
+    Args:
+        access: the access to the server.
+        writing: the parameters of requests for a text.
+
+    Raises:
+        ModelError: the server does not answer.
+    """
+    access, answer = await find_token_limit(access, writing)
+    api = access.server_settings.api
+    client = open_client(access)
     try:
         reasons: dict[str, str] = {}
-        for kind in WAYS:
-            if access.asking.api not in kind.apis:
+        for method in METHODS:
+            if api not in method.apis:
                 continue
-            problem = await problem_of(client, kind(writing), access.asking.api)
+            problem = await method_problem(client, method(writing), api)
             if problem is None:
-                logger.info("%s: options are scored by %s", access.shown, kind.name)
+                logger.info("%s: options are scored by %s", access.public_url, method.name)
                 return {
-                    "scored_by": kind.name,
+                    "scored_by": method.name,
                     "tried": reasons,
                     "served_by": answer.model,
                     "token_limit": access.token_limit,
                 }
-            reasons[kind.name] = access.without_key(problem)
-            logger.info(
-                "%s: cannot be scored by %s: %s", access.shown, kind.name, reasons[kind.name]
-            )
+            reason = access.without_key(problem)
+            reasons[method.name] = reason
+            logger.info("%s: cannot be scored by %s: %s", access.public_url, method.name, reason)
     finally:
         await client.close()
     raise access.error("it gives no readable answers", "a server with OpenAI's protocol")
 
 
-async def with_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[Access, Answer]:
-    """Finds what a server calls the most tokens that may be written: some take a name and ignore
-    it.
+async def find_token_limit(access: Access, writing: Mapping[str, Any]) -> tuple[Access, Answer]:
+    """Finds the name of the parameter that limits the length of a server's answers.
+
+    Some servers take a name and ignore it. If no name limits answers, the first one that is not
+    refused is taken, with a warning.
 
     Returns:
-        The access with this name, and an answer; where no name keeps answers short, the first that
-        is not refused.
+        The access with this name, and an answer of the server.
 
     Raises:
-        ModelError: the server gives no answer.
+        ModelError: the server does not answer.
     """
-    answered: list[tuple[Access, Answer]] = []
-    for name in TOKEN_LIMITS if access.asking.api == "chat" else TOKEN_LIMITS[:1]:
-        client = client_of(replace(access, token_limit=name))
+    accepted: list[tuple[Access, Answer]] = []
+    api = access.server_settings.api
+    for name in TOKEN_LIMITS if api == "chat" else TOKEN_LIMITS[:1]:
+        client = open_client(replace(access, token_limit=name))
+        question = question_prompt(QUESTIONS[0], api)
         try:
-            answer = await plain_answer(client, access, writing)
-            answered.append((replace(access, token_limit=client.token_limit), answer))
-            if await keeps_limit(client, access.asking.api):
-                return answered[-1]
-            logger.info("%s: answers are longer than %s allows", access.shown, client.token_limit)
+            (answer,) = await send_requests(client, ParsedText(writing), question, LETTERS)
+            # The client changes to the other name if the server refuses this one.
+            accepted.append((replace(access, token_limit=client.token_limit), answer))
+            if await limits_length(client, api):
+                return accepted[-1]
+            logger.info(
+                "%s: answers are longer than %s allows", access.public_url, client.token_limit
+            )
         except RefusedRequest as error:
-            if not answered:
-                raise access.error(error.problem, advice_on(error)) from None
+            if not accepted:
+                raise access.error(error.problem, refusal_advice(error)) from None
         finally:
             await client.close()
-    logger.warning("%s: nothing limits its answers to `max_tokens`", access.shown)
-    return answered[0]
+    logger.warning("%s: nothing limits its answers to `max_tokens`", access.public_url)
+    return accepted[0]
 
 
-async def plain_answer(client: Client, access: Access, writing: Mapping[str, Any]) -> Answer:
-    """Asks for a text, to see whether there is a server that takes key and model.
-
-    Raises:
-        RefusedRequest: there is none.
-    """
-    return (
-        await answers_to(
-            client, ParsedText(writing), as_requests(QUESTIONS[0], access.asking.api), LETTERS
-        )
-    )[0]
-
-
-async def keeps_limit(client: Client, api: str) -> bool:
-    """Says whether an answer that would be long is as short as it was to be; so does a server that
-    refuses to cut.
-    """
-    text = ParsedText({"max_tokens": FEW_TOKENS, "temperature": 1.0})
+async def limits_length(client: Client, api: str) -> bool:
+    """Whether a server cuts off an answer that would be long, or refuses to."""
+    method = ParsedText({"max_tokens": CUT_LENGTH, "temperature": 1.0})
+    question = question_prompt(LONG_QUESTION, api)
     try:
-        (answer,) = await answers_to(client, text, as_requests(LONG_QUESTION, api), LETTERS)
+        (answer,) = await send_requests(client, method, question, LETTERS)
     except RefusedRequest:
         return True
     # A token has at most one word, nearly always.
-    return (answer.tokens_out or 0) <= FEW_TOKENS and len(answer.text.split()) <= 2 * FEW_TOKENS
+    has_few_words = len(answer.text.split()) <= 2 * CUT_LENGTH
+    return (answer.tokens_out or 0) <= CUT_LENGTH and has_few_words
 
 
-def as_requests(question: str, api: str) -> PromptContent:
-    """Returns what is sent of a question."""
+def question_prompt(question: str, api: str) -> SentPrompt:
+    """Returns a question as it is sent: a text for completions, else a chat of one message."""
     return question if api == "completions" else [{"role": "user", "content": question}]
 
 
-async def answers_to(
-    client: Client, way: ScoringMethod, asked: PromptContent, options: OptionTexts
+async def send_requests(
+    client: Client, method: ScoringMethod, prompt: SentPrompt, options: OptionTexts
 ) -> list[Answer]:
-    """Asks what a way sends.
+    """Sends the requests of a method, one after the other, and returns their answers.
 
     Raises:
         RefusedRequest: there is no answer.
     """
-    # What answers, but not as the protocol wants, will not do so the next time.
-    requests = (Request("", "", 0, *sent) for sent in way.requests(asked, options))
-    return [
-        await ask_patiently(client, request, lambda error, _: error.status == HTTPStatus.OK)
-        for request in requests
-    ]
+    answers = []
+    for messages, parameters in method.build_requests(prompt, options):
+        request = Request("", "", 0, messages, parameters)
+        # An answer that does not follow the protocol will not do so the next time.
+        answer = await ask_patiently(
+            client, request, lambda error, _: error.status == HTTPStatus.OK
+        )
+        answers.append(answer)
+    return answers
 
 
-async def problem_of(client: Client, way: ScoringMethod, api: str) -> str | None:
-    """Says why a way does not work, None where it does."""
+async def method_problem(client: Client, method: ScoringMethod, api: str) -> str | None:
+    """Returns the reason why a method does not work, None if it does."""
     try:
-        if isinstance(way, Choice):
-            return await problem_of_choice(client, way, api)
-        return None if isinstance(way, ParsedText) else await problem_of_scores(client, way, api)
+        if isinstance(method, Choice):
+            return await choice_problem(client, method, api)
+        if isinstance(method, ParsedText):
+            return None
+        return await scores_problem(client, method, api)
     except RefusedRequest as error:
         return error.problem
 
 
-async def problem_of_choice(client: Client, way: Choice, api: str) -> str | None:
-    """Says why a server cannot be told what it may answer: it must say what it otherwise would
-    not.
+async def choice_problem(client: Client, method: Choice, api: str) -> str | None:
+    """Returns the reason why a server cannot be held to options, None if it can.
+
+    It must give answers that it would not give otherwise.
     """
-    for options in STRANGE:
-        (answer,) = await answers_to(client, way, as_requests(QUESTIONS[0], api), options)
+    question = question_prompt(QUESTIONS[0], api)
+    for options in UNEXPECTED_OPTIONS:
+        (answer,) = await send_requests(client, method, question, options)
         if answer.text.strip() not in options:
             return f"it was told to answer {options[0]} or {options[1]}, but did not"
     return None
 
 
-async def problem_of_scores(client: Client, way: ScoringMethod, api: str) -> str | None:
-    """Says why the scores of a server cannot be believed."""
-    found = []
+async def scores_problem(client: Client, method: ScoringMethod, api: str) -> str | None:
+    """Returns the reason why the probabilities of a server cannot be right, None if they can."""
+    probabilities = []
     for question in QUESTIONS:
-        asked = as_requests(question, api)
-        said = way.scores(asked, LETTERS, await answers_to(client, way, asked, LETTERS))
-        if None in said.probabilities or said.mass is None:
+        prompt = question_prompt(question, api)
+        answers = await send_requests(client, method, prompt, LETTERS)
+        scores = method.read_answers(prompt, LETTERS, answers)
+        if None in scores.probabilities or scores.mass is None:
             return "it gives no log-probabilities"
-        found.append([float(value or 0) for value in said.probabilities])
-        if problem := problem_of_values(found[-1], said.mass):
+        values = [float(value or 0) for value in scores.probabilities]
+        if problem := values_problem(values, scores.mass):
             return problem
-    return "it gives different questions the same scores" if found[0] == found[1] else None
+        probabilities.append(values)
+    if probabilities[0] == probabilities[1]:
+        return "it gives different questions the same scores"
+    return None
 
 
-def problem_of_values(values: Sequence[float], mass: float) -> str | None:
-    """Says why probabilities of two options cannot be right; None if they can be.
+def values_problem(values: Sequence[float], mass: float) -> str | None:
+    """Returns the reason why probabilities of two options cannot be right, None if they can.
 
     Args:
         values: the probability of each option.
-        mass: the probability of all options; above `MOST`, it is no rounding.
+        mass: the probability of both together.
     """
     if values[0] == values[1]:
         return f"it gives two options the same score ({values[0]:.3g})"
-    return f"its probabilities add up to {mass:.3g}" if mass > MOST else None
+    return f"its probabilities add up to {mass:.3g}" if mass > LARGEST_MASS else None

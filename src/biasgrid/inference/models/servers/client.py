@@ -1,8 +1,8 @@
 """Clients of servers: one request, and the answer to it or why there is none.
 
 The libraries of the servers' makers know addresses, keys and how a request is written. They send it
-once; what may be sent again is told by `RefusedRequest`, and sent again by `asking`. What comes
-back is read here, from the JSON that arrived.
+once; `queue.ask_patiently` sends it again if `RefusedRequest` says that this may help. Answers are
+read from the JSON that arrived, and not from the library's classes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from biasgrid.inference.models.servers.requests import (
     Request,
     checked_answer,
     error_text,
-    refusal_of,
+    refusal_error,
+    reported_usage,
     unreadable_response,
-    usage_in,
 )
 
 FILTERED = "content_filter"
@@ -30,14 +30,15 @@ WRONG_PARAMETER = (400, 422)
 
 
 class Client(ABC):
-    """What sends requests.
+    """Sends requests; a subclass for each protocol.
 
     Attributes:
-        access: how the server is reached.
-        library: the module of its maker, which has the errors `APIStatusError` and
+        protocol: the name of the protocol, for messages.
+        access: the access to the server.
+        library: the module of the protocol's maker, which has the errors `APIStatusError` and
             `APIConnectionError`.
         client: the library's client.
-        token_limit: what the server calls the most tokens that may be written.
+        token_limit: the server's name of the parameter that limits the length of answers.
     """
 
     protocol: ClassVar[str]
@@ -47,47 +48,50 @@ class Client(ABC):
         self.token_limit = access.token_limit
 
     async def ask(self, request: Request) -> Answer:
-        """Sends a request once; twice where the server does not know the name of a parameter.
+        """Sends a request once, or twice if the server does not know the name `token_limit`.
+
+        From then on the other name is used.
 
         Raises:
             RefusedRequest: there is no answer.
         """
-        sent_as = self.token_limit
+        # Another request may change the name while this one is under way.
+        name = self.token_limit
         try:
             return await self.ask_once(request)
         except RefusedRequest as error:
-            if error.status not in WRONG_PARAMETER or sent_as not in error.problem:
+            if error.status not in WRONG_PARAMETER or name not in error.problem:
                 raise
-            (self.token_limit,) = set(TOKEN_LIMITS) - {sent_as}
+            (self.token_limit,) = set(TOKEN_LIMITS) - {name}
             return await self.ask_once(request)
 
     async def ask_once(self, request: Request) -> Answer:
         """Sends a request once; see `ask`."""
-        seconds = self.access.asking.timeout
+        seconds = self.access.server_settings.timeout
         try:
             async with asyncio.timeout(seconds):
                 response = await self.send(request)
         except TimeoutError:
-            raise RefusedRequest(f"no answer within {seconds:g} s", again=True) from None
+            raise RefusedRequest(f"no answer within {seconds:g} s", may_retry=True) from None
         except self.library.APIStatusError as error:
-            content = error.response.content
-            if is_filtered(content):
+            body = error.response.content
+            if is_filtered(body):
                 return Answer("", "content_filter", None, None, "")
-            raise refusal_of(error.status_code, content, error.response.headers) from None
+            raise refusal_error(error.status_code, body, error.response.headers) from None
         except self.library.APIConnectionError as error:
-            raise RefusedRequest(f"no answer ({error_text(error)})", again=True) from None
+            raise RefusedRequest(f"no answer ({error_text(error)})", may_retry=True) from None
         return self.read(response.http_response.content)
 
-    def read(self, content: bytes) -> Answer:
-        """Reads a response.
+    def read(self, body: bytes) -> Answer:
+        """Reads the body of a response.
 
         Raises:
-            RefusedRequest: it is no answer of the protocol, or not a whole one; it may be sent
-                again, and the tokens that the server says it used are charged.
+            RefusedRequest: it is not an answer of the protocol, or not complete. The request may
+                be sent again, and the tokens that the server reports are charged.
         """
         try:
-            body = json.loads(content)
-            answer = checked_answer({**self.fields(body), **usage_in(body)._asdict()})
+            content = json.loads(body)
+            answer = checked_answer({**self.fields(content), **reported_usage(content)._asdict()})
         except (
             AttributeError,
             IndexError,
@@ -96,20 +100,24 @@ class Client(ABC):
             ValueError,
             RecursionError,
         ) as error:
-            raise unreadable_response(self.protocol, content, error) from None
+            raise unreadable_response(self.protocol, body, error) from None
         without_key = self.access.without_key_in_answer
         return answer._replace(text=without_key(answer.text), model=without_key(answer.model))
 
     @abstractmethod
     async def send(self, request: Request) -> Any:
-        """Sends a request through the library; returns its response as it came."""
+        """Sends a request through the library and returns the library's raw response."""
 
     @abstractmethod
-    def fields(self, body: Any) -> dict[str, Any]:
-        """Returns the fields of an `Answer` in a response, as they stand there, but those of usage.
+    def fields(self, content: Any) -> dict[str, Any]:
+        """Returns the fields of an `Answer` but its numbers of tokens, not checked yet.
+
+        Args:
+            content: the parsed body of a response, which may be any JSON.
 
         Raises:
-            KeyError: there is none; so do AttributeError, IndexError, TypeError and ValueError.
+            KeyError: there is no answer. AttributeError, IndexError, TypeError and ValueError mean
+                the same.
         """
 
     async def close(self) -> None:
@@ -117,10 +125,10 @@ class Client(ABC):
         await self.client.close()
 
 
-def is_filtered(content: bytes) -> bool:
-    """Says whether a refusal is the one with which a filter of contents answers."""
+def is_filtered(body: bytes) -> bool:
+    """Whether a response is the refusal of a content filter."""
     try:
-        body = json.loads(content)
-        return bool(body.get("error", body)["code"] == FILTERED)
+        content = json.loads(body)
+        return bool(content.get("error", content)["code"] == FILTERED)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return False

@@ -1,6 +1,4 @@
-"""How a server is reached: its address, what it calls the model, and the key, which no text of ours
-ever holds.
-"""
+"""Access to a server: its address, the model's name there, and the key, which is never logged."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ from biasgrid.inference.models.servers.section import Endpoint, Serve, ServerSet
 from biasgrid.inference.models.servers.serving import run_server
 
 MOST_BYTES = 32 << 20
-"""Of a response: those with the log-probabilities of a long prompt's tokens have a few MB."""
+"""The largest response. The log-probabilities of a long prompt's tokens take a few MB."""
 
 
 class WholeResponses(httpx2.AsyncBaseTransport):
-    """Reads each response whole, and no longer than it may be; none of ours is a stream."""
+    """Reads each response whole, up to `MOST_BYTES`; we request no streams."""
 
     def __init__(self, inner: httpx2.AsyncBaseTransport):
         self.inner = inner
@@ -38,33 +36,38 @@ class WholeResponses(httpx2.AsyncBaseTransport):
         response = await self.inner.handle_async_request(request)
         try:
             refuse_other_host(request, response)
-            content = bytearray()
+            body = bytearray()
             async for chunk in response.aiter_bytes():
-                content += chunk
-                if len(content) > MOST_BYTES:
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    # Charged in full: the empty usage stands for the most there can have been.
                     raise RefusedRequest(
-                        f"a response of more than {MOST_BYTES >> 20} MB", again=True, usage=Usage()
+                        f"a response of more than {MOST_BYTES >> 20} MB",
+                        may_retry=True,
+                        usage=Usage(),
                     )
         finally:
             await response.aclose()
-        # What was decoded on the way is not encoded any more.
-        kept = [
+        # `aiter_bytes` has decompressed the body, so these headers are no longer true.
+        headers = [
             (name, value)
             for name, value in response.headers.multi_items()
-            if name not in OF_ENCODED_BODIES
+            if name not in ENCODING_HEADERS
         ]
-        return httpx2.Response(response.status_code, headers=kept, content=bytes(content))
+        return httpx2.Response(response.status_code, headers=headers, content=bytes(body))
 
     async def aclose(self) -> None:
         """Ends the connections."""
         await self.inner.aclose()
 
 
-OF_ENCODED_BODIES = ("content-encoding", "content-length", "transfer-encoding")
+ENCODING_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> None:
-    """Refuses to follow a server to another one, whose answers would be kept as this one's.
+    """Refuses a redirect to another server, whose answers would be stored as this server's.
+
+    A redirect of the same host from http to https is allowed.
 
     Raises:
         RefusedRequest: with both hosts.
@@ -76,7 +79,7 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
     there = url.join(target)
     has_default_ports = url.port is None and there.port is None
     is_secured = (url.scheme, there.scheme) == ("http", "https") and has_default_ports
-    is_same_server = is_secured or origin_of(there) == origin_of(url)
+    is_same_server = is_secured or url_origin(there) == url_origin(url)
     if there.host != url.host or not is_same_server:
         raise RefusedRequest(
             f"it redirects from {host_and_port(url)} to {host_and_port(there)}, and "
@@ -86,26 +89,26 @@ def refuse_other_host(request: httpx2.Request, response: httpx2.Response) -> Non
         )
 
 
-def origin_of(url: httpx2.URL) -> tuple[str, str, int | None]:
-    """Returns scheme, host and port."""
+def url_origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    """Returns scheme, host and port of an address."""
     return url.scheme, url.host, url.port
 
 
 def host_and_port(url: httpx2.URL) -> str:
-    """Returns host and port, as a message shows them."""
+    """Returns host and port of an address for a message."""
     return url.netloc.decode()
 
 
 def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncClient:
-    """Returns what sends requests to a server.
+    """Returns an HTTP client for a server.
 
     Args:
         address: its address.
         seconds: how long a connection may be silent.
-        concurrency: how many requests are under way at a time.
+        concurrency: the number of requests at the same time.
 
     Raises:
-        ModelError: the environment names a proxy that cannot be used.
+        ModelError: see `usable_proxy`.
     """
     limits = httpx2.Limits(max_connections=concurrency, max_keepalive_connections=concurrency)
     with usable_proxy(address) as proxy:
@@ -117,10 +120,12 @@ def http_client(address: str, seconds: float, concurrency: int) -> httpx2.AsyncC
 
 @contextmanager
 def usable_proxy(address: str) -> Iterator[str | None]:
-    """Gives the address of the proxy through which a server is reached, None without one.
+    """Yields the address of the proxy for a server, None without one.
+
+    Use it around the code that opens the connection, whose ImportError it explains.
 
     Raises:
-        ModelError: the environment names one that needs a package which is not there.
+        ModelError: a SOCKS proxy needs a package that is not installed.
     """
     proxy = find_proxy(address)
     try:
@@ -134,69 +139,63 @@ def usable_proxy(address: str) -> Iterator[str | None]:
 
 
 NO_KEY = "none"
-"""Servers that need no key take any; the clients insist on one, and would look for theirs in the
-environment.
-"""
+"""The key for servers that need none. Without it, clients would read one from the environment."""
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
-"""What chats call the most tokens that may be written; services know one of them, or both."""
+"""Names of the parameter that limits the length of a chat's answer; servers know one or both."""
 SHORTEST_SECRET = 8
-"""Shorter keys, such as `none`, are words that an answer may have."""
-TALKATIVE = ("anthropic", "httpcore2", "httpx2", "openai")
-"""Libraries that log every request, and addresses with all that is in them."""
+"""Characters. A shorter key, such as `none`, may be a word of an answer."""
+TALKATIVE_LIBRARIES = ("anthropic", "httpcore2", "httpx2", "openai")
+"""Libraries that log every request, with keys in the addresses."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a server is reached.
+    """The address of a server, its key and its settings.
 
     Attributes:
         url: its address, secrets included.
-        shown: what of it may be shown.
-        model: what it calls the model.
-        asking: how it is asked.
+        public_url: the address without secrets, for messages.
+        model: its name of the model.
+        server_settings: its section of the config.
         provider: see `Endpoint`.
         api_version: see `Endpoint`.
-        key: the key, None where it needs none.
-        token_limit: what a chat calls the most tokens that may be written, see `capabilities`.
+        key: the key; None if it needs none.
+        token_limit: the name of the parameter that limits the length of a chat's answer, one of
+            `TOKEN_LIMITS`; see `capabilities`.
     """
 
     url: str = field(repr=False)
-    shown: str
+    public_url: str
     model: str
-    asking: ServerSettings
+    server_settings: ServerSettings
     provider: str = "openai"
     api_version: str | None = None
     key: str | None = field(default=None, repr=False)
     token_limit: str = TOKEN_LIMITS[0]
 
     def without_key(self, text: str) -> str:
-        """Takes the key, and an address that may hold another one, out of a text that a server has
-        written.
-        """
+        """Replaces the key, and an address with secrets, by stars in a server's message."""
         for secret in self._secrets:
             text = text.replace(secret, STARS)
         return hide_secrets(text, self._secrets)
 
     def without_key_in_answer(self, text: str) -> str:
-        """Takes the key out of an answer, where it is long enough to be no word that a model
-        writes.
-        """
-        return hide_secrets(
-            text, [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
-        )
+        """Replaces the same secrets in a model's answer, but those that may be words of it."""
+        long_secrets = [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
+        return hide_secrets(text, long_secrets)
 
     @property
     def _secrets(self) -> list[str]:
-        return list(filter(None, (self.key, self.url if self.url != self.shown else None)))
+        return list(filter(None, (self.key, self.url if self.url != self.public_url else None)))
 
     def error(self, problem: str, expected: str) -> ModelError:
-        """Words what is wrong with a server."""
-        return ModelError(self.without_key(f"{self.shown}: {problem}; expected {expected}"))
+        """Returns the error of a server, without secrets."""
+        return ModelError(self.without_key(f"{self.public_url}: {problem}; expected {expected}"))
 
 
 def quiet_libraries() -> None:
-    """Keeps libraries from logging every request."""
-    for name in TALKATIVE:
+    """Stops libraries from logging every request."""
+    for name in TALKATIVE_LIBRARIES:
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
@@ -204,24 +203,24 @@ def quiet_libraries() -> None:
 def server_access(
     record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
 ) -> Iterator[Access]:
-    """Gives access to a model's server for as long as the context lasts.
+    """Yields access to a model's server; starts the server if the section has `serve`.
 
     Args:
-        record: the model's record.
-        section: its section of the config.
-        log: the log of the job; the output of a server of ours goes beside it.
+        record: the model's record; not read for an endpoint.
+        section: the model's section of the config.
+        log: the log of the job, for the name of the server's log; None without one.
 
     Raises:
-        InputError: a variable of the environment is not there.
-        ModelError: the server cannot be started, or the checkpoint is not what it was.
+        InputError: an environment variable is missing.
+        ModelError: the server cannot be started, or the checkpoint has changed.
     """
     if "endpoint" in section:
         endpoint = Endpoint.model_validate(section["endpoint"])
         yield Access(
             url=fill_secrets(endpoint.url),
-            shown=public_address(endpoint.url),
+            public_url=public_address(endpoint.url),
             model=endpoint.model,
-            asking=endpoint,
+            server_settings=endpoint,
             provider=endpoint.provider,
             api_version=endpoint.api_version,
             key=None if endpoint.key is None else fill_secrets(endpoint.key).strip(),
@@ -230,4 +229,6 @@ def server_access(
     serve = Serve.model_validate(section["serve"])
     folder = str(checked_folder(record).resolve())
     with run_server(serve, folder, (log or Path("server.log")).with_suffix(".server.log")) as url:
-        yield Access(url=url, shown=url, model=serve.model.format(folder=folder), asking=serve)
+        yield Access(
+            url=url, public_url=url, model=serve.model.format(folder=folder), server_settings=serve
+        )

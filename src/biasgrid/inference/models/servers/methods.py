@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
@@ -29,24 +29,31 @@ from biasgrid.inference.surface_forms import (
 )
 
 OptionTexts = tuple[str | None, ...]
-PromptContent = Messages | str
-"""Messages, or of completions the text alone."""
-LISTED = 20
-"""How many of the most probable tokens are asked for: the most that servers give."""
-ENDED = {"stop"}
-FINISH_STATUS = {"content_filter": "filtered", "refusal": "refused"}
-"""Statuses of answers that a server has kept back, or a model has declined."""
+"""The options of a prompt in the order of its candidate columns; None where it has fewer."""
+SentPrompt = Messages | str
+"""The messages of a chat, or the text of a completion."""
+TOP_TOKENS = 20
+"""How many of the most probable tokens are requested: servers list no more."""
+COMPLETE = {"stop"}
+"""Values of `Answer.finish` of answers that were not cut off."""
+WITHHELD_STATUS = {"content_filter": "filtered", "refusal": "refused"}
+"""The status of an answer that a server has withheld or a model has declined, by its `finish`."""
+STAND_IN_OPTIONS: OptionTexts = ("A",)
+"""Options of the request whose parameters are digested as those of all requests of a cell."""
 
 
 class OptionScores(NamedTuple):
-    """What was said of the options of an instance; see the schema `choice`.
+    """How probable the options of a prompt are; see the schema `choice`.
 
     Attributes:
-        probabilities: of each option; None where it is not known.
-        mass: what of 1 was found; None where nothing tells.
-        status: see the documents.
-        response: the text that was read, None where none was.
-        beginnings: how the answer begins, as far as the server says it.
+        probabilities: one per option, in their order. All are None if the answer shows no choice;
+            an option that is None always has None.
+        mass: the sum over the options before each is limited to 1; None if the server gives no
+            probabilities.
+        status: `ok`, `bounded`, `unclear`, or the status of a text.
+        response: the text that was read; None if only probabilities were.
+        beginnings: the probabilities of the forms and of the first tokens, if the server gives
+            them.
     """
 
     probabilities: list[float | None]
@@ -55,21 +62,44 @@ class OptionScores(NamedTuple):
     response: str | None = None
     beginnings: AnswerBeginnings = AnswerBeginnings()
 
+    @classmethod
+    def without_choice(
+        cls, options: OptionTexts, status: str, response: str | None = None
+    ) -> OptionScores:
+        """Returns the scores of an answer that shows no choice."""
+        return cls([None] * len(options), None, status, response)
 
-class SentRequests(NamedTuple):
-    """What one request sends: what is asked, and the parameters."""
 
-    messages: PromptContent
+class PreparedRequest(NamedTuple):
+    """What a request sends: messages (or the text of a completion), and the parameters but the
+    model and the seed.
+    """
+
+    messages: SentPrompt
     parameters: dict[str, Any]
+
+
+class TokenScore(NamedTuple):
+    """A token and its log-probability after the tokens before it."""
+
+    token: str
+    log_probability: float
+
+
+class FormProbability(NamedTuple):
+    """A way to write an option, and its probability after the prompt."""
+
+    form: str
+    probability: float
 
 
 @dataclass(frozen=True)
 class ScoringMethod(ABC):
-    """A way to choose.
+    """A way to have a server choose among options.
 
     Attributes:
-        writing: the parameters of texts.
-        thoughts: what is put around thoughts.
+        writing: the parameters of requests that have the model write a text.
+        thoughts: the marks that the model puts around its thoughts.
     """
 
     writing: Mapping[str, Any]
@@ -79,66 +109,83 @@ class ScoringMethod(ABC):
     apis: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Returns what is sent for an instance."""
+    def build_requests(self, prompt: SentPrompt, options: OptionTexts) -> list[PreparedRequest]:
+        """Returns the requests that score the options of a prompt.
+
+        All requests of a method have the same parameters, apart from `extra_body`: the digest of
+        the cell's settings is made of those for `STAND_IN_OPTIONS`.
+        """
 
     @abstractmethod
-    def scores(
-        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    def read_answers(
+        self, prompt: SentPrompt, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Reads the answers to what is sent."""
+        """Returns the scores of options.
+
+        Args:
+            prompt: the prompt, as it was sent.
+            options: its options.
+            answers: one answer per request of `build_requests`, in the same order.
+        """
 
 
-ECHOED = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
-"""Parameters that have a prompt read back with the log-probability of each token; some servers
-refuse to write none.
+ECHO_PARAMETERS = {"max_tokens": 1, "temperature": 1.0, "logprobs": 1, "echo": True}
+"""Has a prompt read back with the log-probability of each token. One token is written, because
+some servers refuse to write none.
 """
 
 
 class Echo(ScoringMethod):
-    """Has prompt and option read back, with the log-probability of each token: what local models
-    give.
+    """Has the prompt read back with each option after it, and the log-probability of each token.
+
+    It gives the same probabilities as a model that runs here.
     """
 
     name = "echo"
     apis: ClassVar[tuple[str, ...]] = ("completions",)
 
-    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Sends every form of every option behind the prompt."""
+    def build_requests(self, prompt: SentPrompt, options: OptionTexts) -> list[PreparedRequest]:
+        """Returns a request for each form of each option, in the order of `sent_forms`."""
         forms = chain(*sent_forms(options))
-        return [SentRequests(f"{asked}{form}", dict(ECHOED)) for form in forms]
+        return [PreparedRequest(f"{prompt}{form}", dict(ECHO_PARAMETERS)) for form in forms]
 
-    def scores(
-        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    def read_answers(
+        self, prompt: SentPrompt, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Sums the probabilities of the forms of each option.
+        """Sums the probabilities of the forms of each option; see `ScoringMethod.read_answers`.
 
-        The probability of a form is the product over its tokens behind those that the prompt has
-        with all options.
+        The probability of a form is the product over its tokens after `shared_tokens`. If a plain
+        form was not read back, these are unknown, and with them where each option begins: there is
+        no choice then. Another form that was not read back, or that does not begin with the shared
+        tokens, adds nothing.
         """
         next_answer = iter(answers)
-        scored: list[dict[str, list[tuple[str, float]]]] = []
+        echoes: list[dict[str, list[TokenScore]]] = []
         for forms in sent_forms(options):
-            own = {form: scores_of(f"{asked}{form}", next(next_answer)) for form in forms}
-            scored.append(own)
+            echoes_of_option = {}
+            for form in forms:
+                answer = next(next_answer)
+                tokens = echoed_tokens(f"{prompt}{form}", answer)
+                if tokens is not None:
+                    echoes_of_option[form] = tokens
+            echoes.append(echoes_of_option)
         plain = []
-        for scores, words in zip(scored, plain_forms(options), strict=True):
-            if not all(scores[word] for word in words):
-                # Where the options begin is unknown: all would get the prompt's probability, too.
-                withheld = filter(None, map(hidden_probability, answers))
-                return OptionScores([None] * len(options), None, next(withheld, "unclear"))
-            plain += [tokens_of(scores[word]) for word in words]
-        common = min((shared_beginning(tokens, plain[0]) for tokens in plain[1:]), default=0)
-        beginning = plain[0][:common]
+        for echoes_of_option, plain_of_option in zip(echoes, plain_forms(options), strict=True):
+            if not echoes_of_option.keys() >= {*plain_of_option}:
+                withheld = filter(None, map(withheld_status, answers))
+                return OptionScores.without_choice(options, next(withheld, "unclear"))
+            plain += [token_texts(echoes_of_option[form]) for form in plain_of_option]
+
+        beginning = shared_tokens(plain)
         probabilities: list[float | None] = []
-        forms_behind = []
-        for option, scores in zip(options, scored, strict=True):
-            forms_of_option = probabilities_behind(beginning, scores)
-            forms_behind.append(forms_of_option)
+        scored_forms = []
+        for option, echoes_of_option in zip(options, echoes, strict=True):
+            forms_of_option = form_probabilities(beginning, echoes_of_option)
+            scored_forms.append(forms_of_option)
             total = min(sum(probability for _, probability in forms_of_option), 1.0)
             probabilities.append(None if option is None else total)
         mass = sum(value or 0 for value in probabilities)
-        return OptionScores(probabilities, mass, "ok", beginnings=AnswerBeginnings(forms_behind))
+        return OptionScores(probabilities, mass, "ok", beginnings=AnswerBeginnings(scored_forms))
 
 
 class Top(ScoringMethod):
@@ -147,38 +194,39 @@ class Top(ScoringMethod):
     name = "top"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Asks for one token, and the probabilities of the likeliest ones."""
-        own: dict[str, Any] = {"logprobs": LISTED}
-        if not isinstance(asked, str):
-            own = {"logprobs": True, "top_logprobs": LISTED}
-        return [SentRequests(asked, {"max_tokens": 1, "temperature": 1.0, **own})]
+    def build_requests(self, prompt: SentPrompt, options: OptionTexts) -> list[PreparedRequest]:
+        """Returns a request for one token, with the probabilities of the most probable ones."""
+        own: dict[str, Any] = {"logprobs": TOP_TOKENS}
+        if not isinstance(prompt, str):
+            own = {"logprobs": True, "top_logprobs": TOP_TOKENS}
+        return [PreparedRequest(prompt, {"max_tokens": 1, "temperature": 1.0, **own})]
 
-    def scores(
-        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    def read_answers(
+        self, prompt: SentPrompt, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Sums the ways to write each option; without a listed one, it has at most what the last
-        listed token has.
+        """Sums the listed forms of each option; see `ScoringMethod.read_answers`.
+
+        An option without a listed form gets the probability of the last listed token, which is an
+        upper bound, and the status is `bounded`.
         """
-        listed = answers[0].scores
-        if not listed:
-            return OptionScores(
-                [None] * len(options),
-                None,
-                hidden_probability(answers[0]) or "unclear",
-                answers[0].text,
-            )
+        top_tokens = answers[0].scores
+        if not top_tokens:
+            status = withheld_status(answers[0]) or "unclear"
+            return OptionScores.without_choice(options, status, answers[0].text)
         # Of tokens that are listed twice, the first one counts.
-        scores = dict(reversed(listed))
-        bound = math.exp(min(scores.values()))
-        forms = []
+        log_probabilities = dict(reversed(top_tokens))
+        bound = math.exp(min(log_probabilities.values()))
+        scored_forms = []
         sums = []
         probabilities: list[float | None] = []
         status = "ok"
-        for option, all_forms in zip(options, surface_forms(options), strict=True):
-            own = [(form, math.exp(scores[form])) for form in all_forms if form in scores]
-            total = sum(probability for _, probability in own)
-            forms.append(own)
+        for option, forms in zip(options, surface_forms(options), strict=True):
+            listed_forms = [form for form in forms if form in log_probabilities]
+            forms_of_option = [
+                FormProbability(form, math.exp(log_probabilities[form])) for form in listed_forms
+            ]
+            total = sum(probability for _, probability in forms_of_option)
+            scored_forms.append(forms_of_option)
             sums.append(total)
             if option is None:
                 probabilities.append(None)
@@ -186,116 +234,128 @@ class Top(ScoringMethod):
             if not total:
                 status = "bounded"
             probabilities.append(min(total or bound, 1.0))
-        likeliest = sorted(scores.items(), key=lambda pair: -pair[1])[:FIRST_TOKENS]
+        likeliest = sorted(log_probabilities.items(), key=lambda pair: -pair[1])[:FIRST_TOKENS]
         first_tokens = [(token, math.exp(score)) for token, score in likeliest]
-        beginnings = AnswerBeginnings(forms, first_tokens)
+        beginnings = AnswerBeginnings(scored_forms, first_tokens)
         return OptionScores(probabilities, sum(sums), status, beginnings=beginnings)
 
 
 class ParsedText(ScoringMethod):
-    """Has the model write, and looks for the option that it chooses."""
+    """Has the model write a text, and reads in it which option it chooses."""
 
     name = "parsed"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions", "anthropic")
 
-    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Asks for a text."""
-        return [SentRequests(asked, dict(self.writing))]
+    def build_requests(self, prompt: SentPrompt, options: OptionTexts) -> list[PreparedRequest]:
+        """Returns a request for a text."""
+        return [PreparedRequest(prompt, dict(self.writing))]
 
-    def scores(
-        self, asked: PromptContent, options: OptionTexts, answers: Sequence[Answer]
+    def read_answers(
+        self, prompt: SentPrompt, options: OptionTexts, answers: Sequence[Answer]
     ) -> OptionScores:
-        """Gives the option that was chosen all of the probability; none any where none was."""
+        """Gives the chosen option 1 and the others 0; see `ScoringMethod.read_answers`."""
         response, status = text_without_thoughts(answers[0], self.thoughts)
-        chosen = None
+        choice = None
         if status in ("ok", "length"):
-            chosen = chosen_option(response, status != "length", options)
-        if chosen is None:
-            return OptionScores(
-                [None] * len(options), None, parsed_status(chosen, status), response
-            )
+            choice = chosen_option(response, status != "length", options)
+        if choice is None:
+            return OptionScores.without_choice(options, parsed_status(choice, status), response)
         probabilities: list[float | None] = []
         for place, option in enumerate(options):
-            probabilities.append(None if option is None else float(place == chosen))
+            probabilities.append(None if option is None else float(place == choice))
         return OptionScores(probabilities, None, "ok", response)
 
 
 class Choice(ParsedText):
-    """Has the server allow nothing but the options, as vLLM does."""
+    """Has the server allow no other text than one of the options, as vLLM can.
+
+    The text is read as `ParsedText` reads it.
+    """
 
     name = "choice"
     apis: ClassVar[tuple[str, ...]] = ("chat", "completions")
 
-    def requests(self, asked: PromptContent, options: OptionTexts) -> list[SentRequests]:
-        """Asks for a text that is one of the options."""
+    def build_requests(self, prompt: SentPrompt, options: OptionTexts) -> list[PreparedRequest]:
+        """Returns a request for a text that must be one of the options."""
         choices = [option for option in options if option is not None]
         body = {"structured_outputs": {"choice": choices}}
-        return [SentRequests(asked, {**self.writing, "extra_body": body})]
+        return [PreparedRequest(prompt, {**self.writing, "extra_body": body})]
 
 
-WAYS: tuple[type[ScoringMethod], ...] = (Echo, Top, Choice, ParsedText)
-"""From the one that says most to the one that says least."""
+METHODS: tuple[type[ScoringMethod], ...] = (Echo, Top, Choice, ParsedText)
+"""From the method that gives the most information to the one that gives the least."""
 
 
-def method_named(name: str) -> type[ScoringMethod]:
-    """Returns a way by its name."""
-    return next(way for way in WAYS if way.name == name)
+def method_class(name: str) -> type[ScoringMethod]:
+    """Returns a scoring method by its name, one of those in `METHODS`."""
+    return next(method for method in METHODS if method.name == name)
 
 
-def scores_of(text: str, answer: Answer) -> list[tuple[str, float]]:
-    """Returns the tokens of a text with their scores; none if the text was not read back.
+def echoed_tokens(text: str, answer: Answer) -> list[TokenScore] | None:
+    """Returns the tokens of a text with their log-probabilities; None if it was not read back.
 
-    Tokens before and behind the text are left out.
+    Tokens before and after the text are left out: the start token of the server, and the token
+    that it has written.
     """
-    scores = answer.scores or []
-    begin = "".join(token for token, _ in scores).find(text)
+    tokens = answer.scores or []
+    begin = "".join(token for token, _ in tokens).find(text)
     if begin < 0:
-        return []
+        return None
     end = begin + len(text)
     own = []
     token_end = 0
-    for token, score in scores:
+    for token, log_probability in tokens:
         token_begin = token_end
         token_end += len(token)
-        # A token that ends the answer may be shown as nothing, where the text is over already.
+        # The token that ends the answer may be shown as "", at the end of the text.
         if begin < token_end <= end and token_begin < end:
-            own.append((token, score))
+            own.append(TokenScore(token, log_probability))
     return own
 
 
-def tokens_of(scores: Sequence[tuple[str, float]]) -> tuple[str, ...]:
-    """Returns the tokens of pairs of a token and its score."""
-    return tuple(token for token, _ in scores)
+def token_texts(tokens: Iterable[TokenScore]) -> tuple[str, ...]:
+    """Returns the texts of tokens."""
+    return tuple(token for token, _ in tokens)
 
 
-def probabilities_behind(
-    beginning: tuple[str, ...], scores: dict[str, list[tuple[str, float]]]
-) -> list[tuple[str, float]]:
-    """Returns the forms of an option with their probabilities behind the beginning of all options.
+def shared_tokens(texts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Returns the tokens with which all texts begin; () of a single text, or of none."""
+    if len(texts) < 2:
+        return ()
+    count = min(shared_beginning(tokens, texts[0]) for tokens in texts[1:])
+    return texts[0][:count]
+
+
+def form_probabilities(
+    beginning: tuple[str, ...], echoes: Mapping[str, Sequence[TokenScore]]
+) -> list[FormProbability]:
+    """Returns the forms of an option with their probabilities after the shared tokens.
 
     A form that does not begin with these tokens is left out, as with local models: the tokenizer
-    merges its mark with the prompt's end.
+    merges its mark with the end of the prompt. Of forms with the same tokens, the first one counts;
+    forms whose tokens begin with those of another form are contained in that form's probability.
 
     Args:
-        beginning: the tokens with which all options begin, those of the prompt included.
-        scores: of each form the tokens of prompt and form with their scores.
+        beginning: the tokens that the prompt has with all options, see `shared_tokens`.
+        echoes: by form the tokens of the prompt with the form after it.
     """
     count = len(beginning)
-    form_of: dict[tuple[str, ...], tuple[str, float]] = {}
-    # Of forms with the same tokens, the first one counts: it overwrites the others.
-    for form, tokens in reversed(scores.items()):
-        own = tokens[count:]
-        if own and tokens_of(tokens)[:count] == beginning:
-            form_of[tokens_of(own)] = form, math.exp(sum(score for _, score in own))
-    return [form_of[tokens] for tokens in without_continuations(reversed(form_of))]
+    forms: dict[tuple[str, ...], FormProbability] = {}
+    for form, tokens in echoes.items():
+        own = token_texts(tokens[count:])
+        if own and token_texts(tokens[:count]) == beginning:
+            total = sum(log_probability for _, log_probability in tokens[count:])
+            forms.setdefault(own, FormProbability(form, math.exp(total)))
+    return [forms[tokens] for tokens in without_continuations(forms)]
 
 
-def hidden_probability(answer: Answer) -> str | None:
-    """Returns the status of an answer that was filtered or refused, None of others."""
-    return FINISH_STATUS.get(answer.finish)
+def withheld_status(answer: Answer) -> str | None:
+    """Returns the status of an answer that was filtered or refused; None for any other."""
+    return WITHHELD_STATUS.get(answer.finish)
 
 
 def text_without_thoughts(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
-    """Returns a text without what was thought, and its status."""
-    response, status = answer_without_thoughts(thoughts.behind(answer.text), answer.finish in ENDED)
-    return response, hidden_probability(answer) or status
+    """Returns the text of an answer after its thoughts, and its status."""
+    is_complete = answer.finish in COMPLETE
+    response, status = answer_without_thoughts(thoughts.behind(answer.text), is_complete)
+    return response, withheld_status(answer) or status

@@ -1,4 +1,7 @@
-"""Many requests at a time, within the limits of a server; answers are stored as they arrive."""
+"""Sends many requests at a time, within the limits of a server and of the budget.
+
+Answers are stored as they arrive.
+"""
 
 from __future__ import annotations
 
@@ -23,125 +26,140 @@ from biasgrid.inference.models.servers.usage import Budget
 logger = logging.getLogger(__name__)
 
 RATE_WINDOW = 10
-"""Seconds for which tokens may be saved up; limiters begin full, so a longer time would begin with
-a flood.
+"""Seconds over which tokens may be saved up. Limiters begin full, so that a longer time would begin
+with a flood of requests.
 """
 POLLING_SECONDS = 0.01
 SECONDS_A_STEP = 0.5
-Arrived = Callable[[Request, Answer], None]
+AnswerHandler = Callable[[Request, Answer], None]
 LONGEST_PAUSE = 900.0
-LEAST_FAILURES = 16
-"""After so many requests in a row without an answer, and as many as are under way, none more is
-sent.
+"""Seconds between two attempts, whatever the server asks for."""
+FEWEST_FAILURES = 16
+"""Sending stops after so many requests in a row without an answer, or as many as are sent at a time
+if that is more.
 """
 
 
 class RateLimits:
-    """How many requests and tokens a server takes in a minute."""
+    """The requests and tokens that a server takes per minute."""
 
     def __init__(self, requests: int | None, tokens: int | None):
+        """Begins with all of them free.
+
+        Args:
+            requests: requests per minute; None without a limit.
+            tokens: tokens per minute; None without a limit.
+        """
         # One at a time: requests are spread over the minute.
         self.requests = None if requests is None else AsyncLimiter(1, 60 / requests)
-        self.tokens = (
-            None
-            if tokens is None
-            else AsyncLimiter(max(1.0, tokens * RATE_WINDOW / 60), RATE_WINDOW)
-        )
+        self.tokens = None
+        if tokens is not None:
+            window_tokens = max(1.0, tokens * RATE_WINDOW / 60)
+            self.tokens = AsyncLimiter(window_tokens, RATE_WINDOW)
 
     async def wait(self, request: Request) -> None:
         """Waits until a request may be sent."""
         if self.requests is not None:
             await self.requests.acquire()
         if self.tokens is not None:
-            await self.tokens.acquire(
-                min(request.tokens_in + request.most.tokens_out, self.tokens.max_rate)
-            )
+            most_tokens = request.tokens_in + request.most.tokens_out
+            # A limiter never lets through more than its rate at once.
+            await self.tokens.acquire(min(most_tokens, self.tokens.max_rate))
 
 
 @dataclass
 class Dispatcher:
-    """Sends requests and stores what is answered.
+    """Sends requests and stores their answers.
 
     Attributes:
-        access: how the server is reached.
-        store: where answers go.
-        budget: what they may cost.
-        names: what the server calls the models that have answered.
+        access: the access to the server.
+        store: the store.
+        budget: what the answers may cost.
+        model_names: the names under which the server has answered.
     """
 
     access: Access
     store: RequestStore
     budget: Budget
-    names: set[str] = field(default_factory=set)
+    model_names: set[str] = field(default_factory=set)
 
-    def ask(self, missing: Sequence[Request], arrived: Arrived) -> Iterator[None]:
-        """Asks requests that the store lacks, and stores the answers; nothing is asked between two
-        steps.
+    def ask(self, requests: Sequence[Request], on_answer: AnswerHandler) -> Iterator[None]:
+        """Sends requests and stores the answers; nothing happens between two steps.
 
         Args:
-            missing: the requests.
-            arrived: is given each request and its answer, which is stored.
+            requests: requests that the store lacks, each once.
+            on_answer: called with each request and its answer, after the answer was stored.
 
         Yields:
-            At least every `SECONDS_A_STEP`, until all are answered.
+            At least every `SECONDS_A_STEP`, until all requests are answered.
 
         Raises:
-            UserError: not all were answered; the answers that came are stored. Or the disk is full,
-                and everything that was paid is stored.
+            UserError: a request was not answered, the budget is too small, or the disk is full.
+                All answers that came are stored.
         """
-        if not missing:
+        if not requests:
             return
         with asyncio.Runner() as runner:
-            asking = runner.get_loop().create_task(RequestBatch(self, missing, arrived).run())
-            while not asking.done():
-                runner.run(step_of_asking(asking))
+            task = runner.get_loop().create_task(RequestBatch(self, requests, on_answer).run())
+            while not task.done():
+                runner.run(wait_a_step(task))
                 yield
-            asking.result()
+            task.result()
 
 
-async def step_of_asking(asking: asyncio.Task[None]) -> None:
+async def wait_a_step(task: asyncio.Task[None]) -> None:
     """Waits for the end of a task, `SECONDS_A_STEP` at most."""
-    await asyncio.wait([asking], timeout=SECONDS_A_STEP)
+    await asyncio.wait([task], timeout=SECONDS_A_STEP)
 
 
 class RequestBatch:
-    """Requests that are asked together."""
+    """Requests that are sent together.
 
-    def __init__(self, dispatcher: Dispatcher, missing: Sequence[Request], arrived: Arrived):
-        self.dispatcher, self.missing, self.arrived = dispatcher, missing, arrived
-        self.waiting: Iterator[Request] = iter(missing)
+    Attributes:
+        requests: all of them.
+        unsent: those that no worker has taken yet.
+        failures: the errors of requests without an answer.
+        failures_in_a_row: how many there were since the last answer.
+        answer_count: how many requests were answered.
+        stop: why no more requests are sent; None as long as they are.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, requests: Sequence[Request], on_answer: AnswerHandler
+    ):
+        self.dispatcher, self.requests, self.on_answer = dispatcher, requests, on_answer
+        self.unsent: Iterator[Request] = iter(requests)
         self.failures: list[RefusedRequest] = []
-        self.in_a_row = 0
-        self.answered = 0
+        self.failures_in_a_row = 0
+        self.answer_count = 0
         self.stop: Exception | None = None
 
     async def run(self) -> None:
-        """Asks all.
+        """Sends all requests.
 
         Raises:
             UserError: see `Dispatcher.ask`.
         """
-        asking = self.dispatcher.access.asking
-        limited = asking if isinstance(asking, Endpoint) else None
-        limits = RateLimits(
-            *(limited.requests_per_minute, limited.tokens_per_minute) if limited else (None, None)
-        )
-        client = client_of(self.dispatcher.access)
+        settings = self.dispatcher.access.server_settings
+        limits = RateLimits(None, None)
+        if isinstance(settings, Endpoint):
+            limits = RateLimits(settings.requests_per_minute, settings.tokens_per_minute)
+        client = open_client(self.dispatcher.access)
         try:
-            count = min(asking.concurrency, len(self.missing))
-            await asyncio.gather(*(self.work(client, limits) for _ in range(count)))
+            worker_count = min(settings.concurrency, len(self.requests))
+            await asyncio.gather(*(self.work(client, limits) for _ in range(worker_count)))
         finally:
             await client.close()
         if self.stop is not None:
             raise self.stop
         if self.failures:
-            raise self.unanswered()
+            raise self.unanswered_error()
 
     async def work(self, client: Client, limits: RateLimits) -> None:
-        """Asks one request after the other, until none waits or none more shall be sent."""
-        for request in self.waiting:
+        """Sends one request after the other, until none is left or sending stops."""
+        for request in self.unsent:
             await limits.wait(request)
-            await self.find_means(request)
+            await self.reserve(request)
             if self.stop is not None:
                 return
             try:
@@ -149,104 +167,109 @@ class RequestBatch:
             except RefusedRequest as error:
                 self.count_failure(error)
             except UserError as error:
-                # The disk is full: what is under way arrives in the room that was kept free.
+                # The disk is full. Answers under way still fit into the reserved space.
                 self.stop = error
             finally:
                 self.dispatcher.budget.commit(request)
 
-    async def find_means(self, request: Request) -> None:
-        """Sets aside what a request may cost, as soon as those under way have cost less than they
-        might.
+    async def reserve(self, request: Request) -> None:
+        """Reserves the most that a request may cost; waits as long as others may cost less than
+        was reserved for them. Stops the batch if there is not enough left.
         """
         budget = self.dispatcher.budget
         while self.stop is None and not budget.reserve(request):
             if not budget.under_way:
-                self.stop = self.too_expensive()
+                self.stop = self.cost_error()
             await asyncio.sleep(POLLING_SECONDS)
 
     def gives_up(self, error: RefusedRequest, request: Request) -> bool:
-        """Keeps what a request without an answer was charged, and says whether it is not to be sent
-        again.
-        """
+        """Stores the charge for an attempt without an answer; returns whether it was the last."""
         if error.usage is not None:
             self.dispatcher.budget.spend(self.dispatcher.store.charge(request, error.usage))
         return self.stop is not None or not self.dispatcher.budget.is_kept
 
     def keep(self, request: Request, answer: Answer) -> None:
-        """Stores an answer."""
-        self.in_a_row = 0
-        self.answered += 1
-        self.dispatcher.names.add(answer.model)
+        """Stores an answer and hands it on.
+
+        Raises:
+            UserError: the disk is full. The answer is stored all the same, but not handed on.
+        """
+        self.failures_in_a_row = 0
+        self.answer_count += 1
+        self.dispatcher.model_names.add(answer.model)
         self.dispatcher.budget.spend(self.dispatcher.store.add(request, answer))
-        self.arrived(request, answer)
+        self.on_answer(request, answer)
 
     def count_failure(self, error: RefusedRequest) -> None:
-        """Remembers that a request was not answered, and sees whether any will be."""
+        """Counts a request without an answer; stops the batch if no request will have one."""
         self.failures.append(error)
-        self.in_a_row += 1
+        self.failures_in_a_row += 1
+        access = self.dispatcher.access
+        most_failures = max(FEWEST_FAILURES, access.server_settings.concurrency)
         if error.is_final:
-            self.stop = self.stop or self.dispatcher.access.error(error.problem, advice_on(error))
-        elif self.in_a_row >= min(
-            len(self.missing), max(LEAST_FAILURES, self.dispatcher.access.asking.concurrency)
-        ):
-            self.stop = self.stop or self.unanswered()
+            self.stop = self.stop or access.error(error.problem, refusal_advice(error))
+        elif self.failures_in_a_row >= min(len(self.requests), most_failures):
+            self.stop = self.stop or self.unanswered_error()
 
-    def unanswered(self) -> UserError:
-        """Words that not all requests were answered."""
-        left = len(self.missing) - self.answered
+    def unanswered_error(self) -> UserError:
+        """Returns the error that requests have no answer, with the last problem."""
+        open_count = len(self.requests) - self.answer_count
         problem = (
-            f"{left} of {len(self.missing)} requests have no answer (the "
+            f"{open_count} of {len(self.requests)} requests have no answer (the "
             f"last problem: {self.failures[-1].problem})"
         )
         return self.dispatcher.access.error(problem, f"answers to all; {ANSWERS_KEPT}")
 
-    def too_expensive(self) -> UserError:
-        """Words that what is missing would cost more than it may."""
+    def cost_error(self) -> UserError:
+        """Returns the error that the open requests would cost more than the budget has."""
         budget = self.dispatcher.budget
-        left = [request for request in self.missing if request not in self.dispatcher.store]
-        more = sum(map(budget.about, left))
+        open_requests = [
+            request for request in self.requests if request not in self.dispatcher.store
+        ]
+        cost = sum(map(budget.about, open_requests))
         problem = (
-            f"max_cost {budget.limit:g}: {budget.used:.4g} is spent, and the remaining {len(left)} "
-            f"requests would cost about {more:.4g}"
+            f"max_cost {budget.limit:g}: {budget.spent:.4g} is spent, and the remaining "
+            f"{len(open_requests)} requests would cost about {cost:.4g}"
         )
         return self.dispatcher.access.error(
-            problem, f"a `max_cost` of about {budget.used + more:.3g}, or fewer questions"
+            problem, f"a `max_cost` of about {budget.spent + cost:.3g}, or fewer questions"
         )
 
 
 async def ask_patiently(
     client: Client, request: Request, gives_up: Callable[[RefusedRequest, Request], bool]
 ) -> Answer:
-    """Sends a request until there is an answer, as often as it may be sent.
+    """Sends a request until there is an answer, at most as often as the config allows.
 
     Args:
-        client: what sends it.
+        client: sends it.
         request: the request.
-        gives_up: told of every attempt without an answer; says whether there shall be no other.
+        gives_up: called after every attempt without an answer; returns whether it was the last.
 
     Raises:
         RefusedRequest: there is no answer.
     """
-    asking = client.access.asking
-    for attempt in range(asking.attempts):
+    attempts = client.access.server_settings.attempts
+    for attempt in range(attempts):
         try:
             return await client.ask(request)
         except RefusedRequest as error:
             error.problem = client.access.without_key(error.problem)
-            if gives_up(error, request) or not error.again or attempt + 1 == asking.attempts:
+            # `gives_up` first: it stores what the attempt was charged.
+            if gives_up(error, request) or not error.may_retry or attempt + 1 == attempts:
                 raise
-            await asyncio.sleep(pause(attempt, error.seconds))
-    raise AssertionError
+            await asyncio.sleep(pause_seconds(attempt, error.seconds))
+    raise AssertionError("a request has at least one attempt")
 
 
-def client_of(access: Access) -> Client:
-    """Returns the client that a server needs.
+def open_client(access: Access) -> Client:
+    """Returns the client for a server's protocol.
 
     Raises:
         ModelError: its library is not installed.
-        InputError: the environment names a proxy that is none.
+        InputError: the environment names an invalid proxy.
     """
-    if access.asking.api == "anthropic":
+    if access.server_settings.api == "anthropic":
         from biasgrid.inference.models.servers.anthropic_client import AnthropicClient
 
         return AnthropicClient(access)
@@ -259,18 +282,21 @@ ENDPOINT_EXPECTED = (
 )
 
 
-def advice_on(error: RefusedRequest) -> str:
-    """Says what to do about a refusal: one of a request is the server's own to explain."""
-    is_of_request = error.status not in (None, HTTPStatus.OK, *FINAL)
-    return (
-        "a request that the server accepts; see its message" if is_of_request else ENDPOINT_EXPECTED
-    )
+def refusal_advice(error: RefusedRequest) -> str:
+    """Returns what to do about a refusal; the server's own message explains one request's."""
+    if error.status in (None, HTTPStatus.OK, *FINAL):
+        return ENDPOINT_EXPECTED
+    return "a request that the server accepts; see its message"
 
 
-def pause(attempt: int, seconds: float | None) -> float:
-    """Returns how long to wait before another attempt: as long as the server says, else longer from
-    time to time.
+def pause_seconds(attempt: int, retry_after: float | None) -> float:
+    """Returns how long to wait before another attempt.
+
+    Args:
+        attempt: the attempt that failed, from 0.
+        retry_after: the seconds that the server asks for; None lets the pauses double.
     """
-    if seconds is not None:
-        return min(seconds, LONGEST_PAUSE)
+    if retry_after is not None:
+        return min(retry_after, LONGEST_PAUSE)
+    # Random, so that requests that failed together are not sent together again.
     return float(min(2**attempt, 60) * (0.25 + random.random() / 4))

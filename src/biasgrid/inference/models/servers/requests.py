@@ -1,6 +1,4 @@
-"""What is sent to a server, and what it answers: both in the words of this package, whatever the
-protocol.
-"""
+"""Requests to a server and its answers, independent of the protocol."""
 
 from __future__ import annotations
 
@@ -17,12 +15,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
-BYTES_OF_A_TOKEN = 4
-"""About; a token has at least one."""
-TOKENS_AROUND = 16
-"""Tokens that a chat template puts around a message, at most."""
-MOST_TOKENS = 2**32
-"""A usage beyond it is none."""
+BYTES_PER_TOKEN = 4
+"""An estimate. No token has fewer than one byte, so that the bytes of a text limit its tokens."""
+TEMPLATE_TOKENS = 16
+"""The most tokens that a chat template adds to a message."""
+TOKEN_COUNT_END = 2**32
+"""Counts of tokens are below this; a server that reports more is mistaken."""
 FINISH_REASONS = {
     "stop": "stop",
     "eos": "stop",
@@ -38,24 +36,22 @@ FINISH_REASONS = {
     "recitation": "content_filter",
     "refusal": "refusal",
 }
-"""Why an answer ended, by what servers call it in any case; whatever else they say, it is no
-answer.
-"""
+"""Why an answer ended, by the words of servers in lower case. With other words it is no answer."""
 
 
 TEXT_PARTS_READ = ("text", "output_text", "refusal")
-"""The types of the parts of a content that are an answer; the last word of a type is the key that
-has the text.
+"""Types of the parts of a message that are the answer. The last word of a type is the key of the
+text.
 """
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reference")
-"""The types of those that are no part of it."""
+"""Types of the parts of a message that are not the answer."""
 
 
 def without_surrogates(text: str) -> str:
-    """Returns a text.
+    """Returns a text unchanged.
 
     Raises:
-        ValueError: it has half of a surrogate pair, which no file can hold.
+        ValueError: it has half of a surrogate pair, which UTF-8 cannot encode.
     """
     try:
         text.encode()
@@ -65,21 +61,22 @@ def without_surrogates(text: str) -> str:
 
 
 ResponseText = Annotated[str, AfterValidator(without_surrogates)]
-Count = Annotated[int, Field(strict=True, ge=0, lt=MOST_TOKENS)]
+Count = Annotated[int, Field(strict=True, ge=0, lt=TOKEN_COUNT_END)]
 LogProbability = Annotated[float, Field(strict=True, le=1e-3, allow_inf_nan=False)]
 
 
 class Answer(NamedTuple):
-    """An answer as it is stored.
+    """An answer. The store has a column for each field, by its name.
 
     Attributes:
-        text: what was written.
-        finish: why it ended.
-        tokens_in: how many tokens were read, None where the server does not say.
-        tokens_out: how many were written.
-        model: what the server calls the model that has answered.
-        scores: log-probabilities by token: of an echoed text those of its end in their order, else
-            those of the most probable first tokens; None where the server gives none.
+        text: the text that was written; "" if the answer was filtered.
+        finish: why the text ended.
+        tokens_in: the number of tokens that were read; None if the server does not report it.
+        tokens_out: the number of tokens that were written, likewise.
+        model: the server's name of the model.
+        scores: pairs of a token and its log-probability: for `echo` all tokens of the prompt and
+            the answer, in their order; else the most probable first tokens of the answer, the
+            most probable one first. None if the server reports none.
     """
 
     text: ResponseText
@@ -90,34 +87,40 @@ class Answer(NamedTuple):
     scores: list[tuple[ResponseText, LogProbability]] | None = None
 
 
-SCHEMA = TypeAdapter(Answer)
+ANSWER_SCHEMA = TypeAdapter(Answer)
 
 
 def checked_answer(fields: Mapping[str, Any]) -> Answer:
-    """Returns the answer that some fields describe, whether a server or a file gave them.
+    """Checks the fields of an answer from a server or a file.
+
+    Args:
+        fields: the fields of `Answer`; `finish` is any key of `FINISH_REASONS`, in any case.
 
     Raises:
-        ValueError: they describe none.
+        ValueError: a field has a wrong value, or the answer is not complete.
+        KeyError: there is no `finish`.
     """
     finish = fields["finish"]
-    known = FINISH_REASONS.get(finish.lower()) if isinstance(finish, str) else None
-    if known is None:
+    reason = FINISH_REASONS.get(finish.lower()) if isinstance(finish, str) else None
+    if reason is None:
         raise ValueError(f"it ended with {finish!r}, so the answer is not complete")
-    return SCHEMA.validate_python({**fields, "finish": known})
+    return ANSWER_SCHEMA.validate_python({**fields, "finish": reason})
 
 
-def text_of_content(content: Any) -> str:
-    """Returns the text of a content that a server gives: a text, none, or a list of parts without
-    thoughts.
+def message_text(message: Any) -> str:
+    """Returns the text of a message, without thoughts.
+
+    Args:
+        message: the content of a message as a server sends it: a text, None, or a list of parts.
 
     Raises:
         ValueError: it is none of these.
     """
-    if content is None or isinstance(content, str):
-        return content or ""
-    check_parts(content)
+    if message is None or isinstance(message, str):
+        return message or ""
+    check_parts(message)
     texts = []
-    for part in content:
+    for part in message:
         part_type = part["type"]
         if part_type in TEXT_PARTS_READ:
             key = part_type.rpartition("_")[2]
@@ -127,35 +130,34 @@ def text_of_content(content: Any) -> str:
     return "".join(texts)
 
 
-def check_parts(content: Any) -> None:
-    """Refuses a content that is no list of texts and thoughts; raises ValueError."""
-    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
-        raise ValueError(f"content that is not text ({type(content).__name__})")
-    for part in content:
+def check_parts(parts: Any) -> None:
+    """Refuses a message that is not a list of texts and thoughts; raises ValueError."""
+    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+        raise ValueError(f"content that is not text ({type(parts).__name__})")
+    for part in parts:
         part_type = part.get("type")
         if part_type not in (*TEXT_PARTS_READ, *THOUGHTS):
             raise ValueError(f"content with a part of the type {part_type!r}")
 
 
 class Usage(NamedTuple):
-    """How many tokens a server says it has read and written; None where it does not say, or says
-    nonsense.
-    """
+    """The tokens read and written as a server reports them; None without a plausible report."""
 
     tokens_in: int | None = None
     tokens_out: int | None = None
 
 
 class ChargedTokens(NamedTuple):
-    """How many tokens are charged: what the server says, else the most that it can have been."""
+    """The tokens that are charged: as the server reports them, else the most that were possible."""
 
     tokens_in: int
     tokens_out: int
 
 
-def count_of(value: Any) -> int | None:
-    """Returns a number of tokens, None where it is none."""
-    return value if type(value) is int and 0 <= value < MOST_TOKENS else None
+def token_count(value: Any) -> int | None:
+    """Returns a number of tokens; None for anything else."""
+    # Not isinstance: True is an int, too.
+    return value if type(value) is int and 0 <= value < TOKEN_COUNT_END else None
 
 
 @dataclass(frozen=True)
@@ -163,11 +165,13 @@ class Request:
     """A request.
 
     Attributes:
-        answered_by: a digest of who answers, see `identity`.
-        asked_with: a digest of what is the same in all requests of a cell, see `asked_with`.
-        key: the key of the instance that it is of.
-        messages: what is asked: role and text of each message, or the text alone of completions.
-        parameters: what else is sent, the model aside.
+        answered_by: the digest of server and weights, see `identity`; "" if the answer is not
+            stored.
+        asked_with: the digest of what all requests of a cell have in common, see
+            `settings_in_key`; "" if the answer is not stored.
+        key: the key of the instance; 0 if there is none.
+        messages: role and text of each message, or the text of a completion.
+        parameters: the parameters, but the model's name; they have `max_tokens`.
     """
 
     answered_by: str
@@ -178,196 +182,193 @@ class Request:
 
     @cached_property
     def digest(self) -> str:
-        """By which it is found in a store: of who answers, messages, parameters and key."""
+        """The key of its answer in a store: a digest of server, key, messages and parameters."""
         return json_digest(self.answered_by, self.key, self.messages, self.parameters)
 
     @property
     def texts(self) -> list[str]:
-        """The texts that are read."""
-        return (
-            [self.messages]
-            if isinstance(self.messages, str)
-            else [message["content"] for message in self.messages]
-        )
+        """The texts of its messages."""
+        if isinstance(self.messages, str):
+            return [self.messages]
+        return [message["content"] for message in self.messages]
 
     @property
     def most(self) -> ChargedTokens:
-        """How many tokens are read and written at most."""
-        return ChargedTokens(
-            sum(len(text.encode()) + TOKENS_AROUND for text in self.texts),
-            int(self.parameters["max_tokens"]),
-        )
+        """The most tokens that can be read and written."""
+        tokens_in = sum(len(text.encode()) + TEMPLATE_TOKENS for text in self.texts)
+        return ChargedTokens(tokens_in, int(self.parameters["max_tokens"]))
 
     @property
     def tokens_in(self) -> int:
-        """About how many tokens are read."""
-        return tokens_about(self.texts)
+        """An estimate of the tokens that are read."""
+        return estimate_tokens(self.texts)
 
     def charge(self, usage: Usage) -> ChargedTokens:
-        """Returns what is charged for it."""
+        """Returns the tokens that are charged for it, see `ChargedTokens`."""
         most = self.most
-        told = (usage.tokens_in, usage.tokens_out)
-        return ChargedTokens(
-            *(limit if tokens is None else tokens for tokens, limit in zip(told, most, strict=True))
-        )
+        tokens_in = most.tokens_in if usage.tokens_in is None else usage.tokens_in
+        tokens_out = most.tokens_out if usage.tokens_out is None else usage.tokens_out
+        return ChargedTokens(tokens_in, tokens_out)
 
 
-def tokens_about(texts: Iterable[str]) -> int:
-    """Returns about how many tokens texts have together."""
-    return sum(len(text.encode()) // BYTES_OF_A_TOKEN + 1 for text in texts)
+def estimate_tokens(texts: Iterable[str]) -> int:
+    """Returns an estimate of the number of tokens in some texts together."""
+    return sum(len(text.encode()) // BYTES_PER_TOKEN + 1 for text in texts)
 
 
 def json_digest(*parts: Any) -> str:
-    """Digests what can be written as JSON; 32 hexadecimal digits."""
+    """Returns a digest of values that JSON can hold: 32 hexadecimal digits."""
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def settings_in_key(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
-    """Digests what is the same in all requests of a cell, by which one knows whose answers it uses.
+    """Digests what all requests of a cell have in common.
+
+    It tells the answers in a store that a cell uses from those of earlier settings.
 
     Args:
-        model: what the config says of the model.
-        api: how it is asked.
-        parameters: those of any of its requests; seeds and lists of options are each request's own.
+        model: the model's name and settings in the config.
+        api: the protocol.
+        parameters: the parameters of any request of the cell.
     """
-    return json_digest(
-        model,
-        api,
-        {name: each for name, each in parameters.items() if name not in ("seed", "extra_body")},
-    )
+    common = dict(parameters)
+    # Seeds and lists of options (`extra_body`) differ from request to request.
+    for name in ("seed", "extra_body"):
+        common.pop(name, None)
+    return json_digest(model, api, common)
 
 
 FINAL = {401, 403, 404}
-"""Of a wrong key, and of a model or path that the server lacks: nobody else's request will do
-better.
-"""
-PASSING = {408, 409, 429}
-"""Of what may be over soon, as are faults of the server itself: those from 500 on."""
-LONGEST_WORDS = 500
-OF_ANSWERS = {"choices", "content", "usage"}
-"""Keys of the answers of either protocol, for which a server charges."""
+"""Statuses of a wrong key, and of an unknown model or path: no other request will do better."""
+TEMPORARY = {408, 409, 429}
+"""Statuses below 500 of problems that may be over soon."""
+LONGEST_MESSAGE = 500
+"""Characters of a server's message that are shown."""
+ANSWER_KEYS = {"choices", "content", "usage"}
+"""Keys of the answers of both protocols. A server charges for a response that has one."""
 
 
 class RefusedRequest(Exception):  # noqa: N818
     """A request without an answer.
 
     Attributes:
-        problem: why.
-        again: whether it may be sent again.
+        problem: the reason, for messages.
+        may_retry: whether the same request may succeed later.
         is_final: whether no other request would be answered either.
-        seconds: how long to wait before, as the server says.
-        usage: what the server says of tokens where a response has arrived that is of no use; None
-            where none has.
-        status: the status of the response, None where there was none.
+        seconds: how long the server asks to wait before the next attempt; None if it does not.
+        usage: the tokens of an unusable answer, which are charged; None if nothing is charged.
+        status: the HTTP status of the response; None without a response.
     """
 
     def __init__(
         self,
         problem: str,
-        again: bool = False,
+        *,
+        may_retry: bool = False,
         is_final: bool = False,
         seconds: float | None = None,
         usage: Usage | None = None,
         status: int | None = None,
     ):
         super().__init__(problem)
-        self.problem, self.again, self.is_final, self.seconds = problem, again, is_final, seconds
-        self.usage, self.status = usage, status
+        self.problem = problem
+        self.may_retry = may_retry
+        self.is_final = is_final
+        self.seconds = seconds
+        self.usage = usage
+        self.status = status
 
 
-def refusal_of(status: int, content: bytes, headers: Mapping[str, str]) -> RefusedRequest:
-    """Words the refusal of a server, in its own words."""
-    again = {"true": True, "false": False}.get(
-        headers.get("x-should-retry", ""), status in PASSING or status >= 500
-    )
+def refusal_error(status: int, body: bytes, headers: Mapping[str, str]) -> RefusedRequest:
+    """Returns the error of a response that refuses a request."""
+    is_temporary = status in TEMPORARY or status >= 500
+    may_retry = {"true": True, "false": False}.get(headers.get("x-should-retry", ""), is_temporary)
     return RefusedRequest(
-        f"{status} {server_message(content)}",
-        again,
-        status in FINAL,
-        seconds_in(headers),
+        f"{status} {server_message(body)}",
+        may_retry=may_retry,
+        is_final=status in FINAL,
+        seconds=retry_after(headers),
         status=status,
     )
 
 
-def unreadable_response(protocol: str, content: bytes, error: Exception) -> RefusedRequest:
-    """Words a response that is no answer of a protocol; an answer that is of no use is charged all
-    the same.
+def unreadable_response(protocol: str, body: bytes, error: Exception) -> RefusedRequest:
+    """Returns the error of a response with status 200 that is not an answer of the protocol.
+
+    Args:
+        protocol: the protocol's name.
+        body: the response.
+        error: raised when the response was read.
     """
     try:
-        body = json.loads(content)
+        content = json.loads(body)
     except (ValueError, RecursionError):
-        return RefusedRequest("an answer that is not JSON", again=True, status=HTTPStatus.OK)
-    own = body.get("error") if isinstance(body, dict) else None
-    problem = f"an answer that does not follow {protocol}'s protocol ({reason_of(error)})"
-    # A page of a gateway costs nothing.
-    usage = usage_in(body) if isinstance(body, dict) and body.keys() & OF_ANSWERS else None
-    return RefusedRequest(
-        f"{problem}; {server_message(content)}" if own else problem,
-        again=True,
-        usage=usage,
-        status=HTTPStatus.OK,
-    )
+        return RefusedRequest("an answer that is not JSON", may_retry=True, status=HTTPStatus.OK)
+    problem = f"an answer that does not follow {protocol}'s protocol ({parse_problem(error)})"
+    usage = None
+    if isinstance(content, dict):
+        if content.get("error"):
+            problem = f"{problem}; {server_message(body)}"
+        # A gateway's page costs nothing; an answer is charged even if we cannot use it.
+        if content.keys() & ANSWER_KEYS:
+            usage = reported_usage(content)
+    return RefusedRequest(problem, may_retry=True, usage=usage, status=HTTPStatus.OK)
 
 
-def reason_of(error: Exception) -> str:
-    """Says in one line what an answer lacks, or has too much."""
+def parse_problem(error: Exception) -> str:
+    """Returns the message of an error in one line: the field that is missing or wrong."""
     if isinstance(error, KeyError):
         return f"there is no {error}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # pydantic names the place before what is wrong there.
-    named = lines[1:3] if type(error).__name__ == "ValidationError" else lines[:1]
-    return (
-        ": ".join(line.partition(" [type=")[0] for line in named)[:LONGEST_WORDS]
-        or type(error).__name__
-    )
+    # pydantic's lines: the number of errors, the field, what is wrong with it.
+    is_from_pydantic = type(error).__name__ == "ValidationError"
+    words = lines[1:3] if is_from_pydantic else lines[:1]
+    message = ": ".join(line.partition(" [type=")[0] for line in words)
+    return message[:LONGEST_MESSAGE] or type(error).__name__
 
 
-def usage_in(body: Any) -> Usage:
-    """Returns the numbers of tokens in a response, whichever protocol it has."""
-    usage = body.get("usage") if isinstance(body, dict) else None
+def reported_usage(content: Any) -> Usage:
+    """Returns the numbers of tokens in a response of either protocol."""
+    usage = content.get("usage") if isinstance(content, dict) else None
     if not isinstance(usage, dict):
         return Usage()
-    pairs = (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens"))
-    return Usage(*(count_of(usage.get(one, usage.get(other))) for one, other in pairs))
+    tokens_in = usage.get("prompt_tokens", usage.get("input_tokens"))
+    tokens_out = usage.get("completion_tokens", usage.get("output_tokens"))
+    return Usage(token_count(tokens_in), token_count(tokens_out))
 
 
-def server_message(content: bytes) -> str:
-    """Returns what a server says is wrong: the message in its response, else the response, in one
-    line.
-    """
-    text = content.decode(errors="replace")
+def server_message(body: bytes) -> str:
+    """Returns the error message in a response, else the whole response, in one line."""
+    text = body.decode(errors="replace")
     try:
-        body = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError):
-        body = text
-    inner = body.get("error", body) if isinstance(body, dict) else body
+        content = text
+    inner = content.get("error", content) if isinstance(content, dict) else content
     if isinstance(inner, dict):
-        inner = next(
-            (inner[name] for name in ("message", "detail", "msg") if inner.get(name)), inner
-        )
+        messages = (inner[name] for name in ("message", "detail", "msg") if inner.get(name))
+        inner = next(messages, inner)
     words = inner if isinstance(inner, str) else json.dumps(inner)
-    return (
-        " ".join(words.encode(errors="replace").decode().split())[:LONGEST_WORDS]
-        or "without a message"
-    )
+    # JSON can contain half a surrogate pair, which no log can hold.
+    line = " ".join(words.encode(errors="replace").decode().split())
+    return line[:LONGEST_MESSAGE] or "without a message"
 
 
-def seconds_in(headers: Mapping[str, str]) -> float | None:
-    """Returns how long a server asks to wait, None where it does not say so."""
-    for name, parts in (("retry-after-ms", 1000), ("retry-after", 1)):
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Returns the seconds that a server asks to wait, from 0 on; None if it does not ask."""
+    for name, units_per_second in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
-            seconds = float(headers.get(name, "")) / parts
+            seconds = float(headers.get(name, "")) / units_per_second
         except ValueError:
             continue
         return max(0.0, seconds) if math.isfinite(seconds) else None
     try:
-        return max(
-            0.0, parsedate_to_datetime(headers.get("retry-after", "")).timestamp() - time.time()
-        )
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
+        return max(0.0, date.timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None
 
 
 def error_text(error: BaseException) -> str:
-    """Returns what an error says, or what is behind it."""
+    """Returns the message of an error's cause, if it has one, else its own or its type."""
     return str(error.__cause__ or error) or type(error).__name__

@@ -1,5 +1,6 @@
-"""What a config may say of models behind servers; light, as it is imported while a config is
-read.
+"""The keys of the config for models behind servers.
+
+It is imported whenever a config is read, and so imports no library of a server.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from biasgrid.base.addresses import (
     public_address,
 )
 from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
-from biasgrid.inference.models.servers.identity import digests_of_files
+from biasgrid.inference.models.servers.identity import file_digests
 
-HOLES = {"folder", "port", "gpus"}
+PLACEHOLDERS = {"folder", "port", "gpus"}
+"""Placeholders of `Serve.command`."""
 Api = Literal["chat", "completions", "anthropic"]
 
 
@@ -37,7 +39,7 @@ class Price(Section):
 
 
 class ServerSettings(Section):
-    """How a server is asked; what of it decides answers is named in `DECIDES`."""
+    """Keys that all servers have; `DECIDES` names the ones that decide answers."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api")
 
@@ -67,12 +69,12 @@ class ServerSettings(Section):
     )
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns what of it decides answers."""
+        """Returns the keys that decide answers."""
         return self.model_dump(mode="json", include=set(self.DECIDES))
 
 
 class Endpoint(ServerSettings):
-    """A server that is there already."""
+    """A server that runs already."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("model", "api", "provider", "api_version")
 
@@ -128,22 +130,22 @@ class Endpoint(ServerSettings):
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns what of it decides answers; of its address what may be shown."""
+        """Returns the keys that decide answers, with the address without secrets."""
         return {"url": public_address(self.url), **self._server, **super().deciding_keys()}
 
     @property
     def _server(self) -> dict[str, str]:
-        """A digest of the server where variables name it, as their values decide who answers; none
-        without values.
+        """A digest of an address with environment variables, whose values decide which server
+        answers; empty without variables, or if one is not set.
         """
-        shown = public_address(self.url)
-        if not VARIABLE_REFERENCE.search(shown) or missing_variables(shown):
+        address = public_address(self.url)
+        if not VARIABLE_REFERENCE.search(address) or missing_variables(address):
             return {}
-        return {"server": address_digest(canonical_address(fill_secrets(shown)))}
+        return {"server": address_digest(canonical_address(fill_secrets(address)))}
 
 
 class Serve(ServerSettings):
-    """A server that is started for a job, and ended with it."""
+    """A server that each job starts and ends."""
 
     DECIDES: ClassVar[tuple[str, ...]] = ("command", "model", "api")
 
@@ -177,37 +179,38 @@ class Serve(ServerSettings):
 
     @model_validator(mode="after")
     def _can_be_started(self) -> Serve:
-        holes = {name for _, name, _, _ in split_command(self.command, "command")} - {None}
-        if not holes <= HOLES or {name for _, name, _, _ in split_command(self.model, "model")} - {
-            None,
-            "folder",
-        }:
+        in_command = placeholders(self.command, "command")
+        in_model = placeholders(self.model, "model")
+        if not in_command <= PLACEHOLDERS or not in_model <= {"folder"}:
             raise KeysError(
                 "expected no placeholders other than {folder}, {port} and {gpus} in "
                 "`command`, and {folder} in `model`"
             )
-        if "folder" not in holes or ("port" in holes) == (self.port is not None):
+        if "folder" not in in_command or ("port" in in_command) == (self.port is not None):
             raise KeysError("expected {folder} in `command`, and either {port} or the key `port`")
         if self.api == "anthropic":
             raise KeysError("expected `api: chat` or `completions`")
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns what of it decides answers, and digests of the files that the command names, if
-        there are any.
-        """
-        files = digests_of_files(self.command)
+        """Returns the keys that decide answers, and `files` if the command names files."""
+        files = file_digests(self.command)
         return {**super().deciding_keys(), **({"files": files} if files else {})}
 
 
-def split_command(text: str, key: str) -> list[tuple[str, str | None, str | None, str | None]]:
-    """Takes a text with holes apart, as `str.format` does and a shell would.
+def placeholders(text: str, key: str) -> set[str]:
+    """Returns the names in braces in a text.
+
+    Args:
+        text: the text, as `str.format` and a shell read it.
+        key: the key that has it, for the message.
 
     Raises:
-        KeysError: it cannot be.
+        KeysError: braces or quotation marks are not balanced.
     """
     try:
         shlex.split(text)
-        return list(Formatter().parse(text))
+        # Text behind the last placeholder has the name None.
+        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
     except ValueError as error:
         raise KeysError(f"expected a valid {key} ({error})") from None

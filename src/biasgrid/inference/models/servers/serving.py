@@ -1,6 +1,4 @@
-"""A server of ours for the time of a job: started, waited for, asked, and ended however the job
-ends.
-"""
+"""A server that a job starts, waits for and ends, however the job ends."""
 
 from __future__ import annotations
 
@@ -34,15 +32,15 @@ LIBRARY = ctypes.CDLL(None)
 
 @contextmanager
 def run_server(serve: Serve, folder: str, log: Path) -> Iterator[str]:
-    """Starts a server, and ends it with the context; the system ends it where the job is killed.
+    """Starts a server, and ends it with the context; if the job is killed, the system ends it.
 
     Args:
-        serve: how it is started.
-        folder: the checkpoint.
-        log: where its output goes.
+        serve: its section of the config.
+        folder: the folder of the checkpoint.
+        log: the file for its output.
 
     Yields:
-        Its address.
+        The address of the protocol, such as `http://127.0.0.1:PORT/v1`.
 
     Raises:
         ModelError: it cannot be started, ends, or is not ready in time; or its port is in use.
@@ -67,31 +65,37 @@ def run_server(serve: Serve, folder: str, log: Path) -> Iterator[str]:
             end(process)
 
 
-def free_port(wanted: int | None) -> int:
-    """Returns the port that is wanted, or any that is free.
+def free_port(fixed_port: int | None) -> int:
+    """Returns the fixed port if it is free, or any free port if it is None.
+
+    Another program may take the port before the server does.
 
     Raises:
-        ModelError: it is in use.
+        ModelError: the fixed port is in use.
     """
-    with socket.socket() as tried:
+    with socket.socket() as listener:
         # As servers do: connections of one that has just ended do not count.
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            tried.bind((LOCAL_HOST, wanted or 0))
+            listener.bind((LOCAL_HOST, fixed_port or 0))
         except OSError as error:
             raise ModelError(
-                f"port {wanted} is not available ({os.strerror(error.errno or 0)}); expected a "
+                f"port {fixed_port} is not available ({os.strerror(error.errno or 0)}); expected a "
                 "free port: end the process that uses it, or leave out `serve.port` and write "
                 "{port} in `serve.command`"
             ) from None
-        return int(tried.getsockname()[1])
+        return int(listener.getsockname()[1])
 
 
 def start_command(words: list[str], output: int) -> subprocess.Popen[bytes]:
-    """Starts a command without a shell, as the leader of a group of its own.
+    """Starts a command without a shell, as the leader of its own process group.
+
+    Args:
+        words: the command and its arguments.
+        output: the file descriptor for its output.
 
     Raises:
-        ModelError: there is no such command.
+        ModelError: the command cannot be started.
     """
     try:
         return subprocess.Popen(
@@ -110,17 +114,23 @@ def start_command(words: list[str], output: int) -> subprocess.Popen[bytes]:
 
 
 def end_with_parent() -> None:
-    """Has the system end this process when the one that has started it ends, however it does."""
+    """Has the kernel end this process when its parent ends, even if that is killed."""
     LIBRARY.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def wait_until_ready(
     process: subprocess.Popen[bytes], address: str, minutes: float, log: Path
 ) -> None:
-    """Waits until a server says that it is well.
+    """Waits until a server answers at its health address.
+
+    Args:
+        process: the server.
+        address: its health address.
+        minutes: the longest wait.
+        log: the file of its output, whose last lines go into the error.
 
     Raises:
-        ModelError: it ends before, or the time is over.
+        ModelError: the server ends before, or the time is over.
     """
     deadline = time.monotonic() + 60 * minutes
     while not is_well(address):
@@ -141,31 +151,30 @@ def wait_until_ready(
 
 
 def is_well(address: str) -> bool:
-    """Says whether a server answers with 200; no proxy is asked, as it is on this machine."""
+    """Whether an address on this machine answers with 200; proxies are ignored."""
     try:
         with build_opener(ProxyHandler({})).open(address, timeout=5) as response:
             return bool(response.status == 200)
-    # Something else than a web server may answer at the port.
+    # The port may be another program's, which is no web server.
     except (OSError, HTTPException, ValueError):
         return False
 
 
 def last_lines(log: Path) -> str:
-    """Returns the last lines of a server's output, to stand in a message."""
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()][
-        -SHOWN_LINES:
-    ]
-    return "; its last lines:\n" + "\n".join(f"  {line[:300]}" for line in lines) if lines else ""
+    """Returns the last lines of a server's output for a message, "" if it has none."""
+    output = log.read_text(errors="replace").splitlines()
+    lines = [f"  {line[:300]}" for line in output if line.strip()][-SHOWN_LINES:]
+    return "; its last lines:\n" + "\n".join(lines) if lines else ""
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a server and what it has started: first with a request, then by force."""
-    for way in (signal.SIGTERM, signal.SIGKILL):
+    """Ends a server and the processes that it has started: SIGTERM first, then SIGKILL."""
+    for end_signal in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, way)
+            os.killpg(process.pid, end_signal)
         with suppress(subprocess.TimeoutExpired):
             process.wait(SECONDS_TO_END)
             break
-    # The leader may have left others behind.
+    # The server has ended, but its workers may not have.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)

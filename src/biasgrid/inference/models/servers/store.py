@@ -27,7 +27,7 @@ from biasgrid.inference.models.servers.requests import (
     Request,
     Usage,
     checked_answer,
-    count_of,
+    token_count,
 )
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Line(NamedTuple):
         charged: tokens that were charged.
         answer: the answer, None for a charge.
         answered_by: see `Request`; None for a charge.
-        asked_with: see `Request`; empty for a charge.
+        asked_with: see `Request`; "" for a charge.
         key: key of the instance; 0 for a charge.
     """
 
@@ -68,11 +68,17 @@ class Line(NamedTuple):
 
 
 class DamagedLine(NamedTuple):
-    """A line that is neither, with its number in the file (from 1) and its offset."""
+    """A line that is neither an answer nor a charge.
 
-    number: int
+    Attributes:
+        line_number: its number in the file, from 1.
+        at: its offset in bytes.
+        line: the bytes of the line.
+    """
+
+    line_number: int
     at: int
-    content: bytes
+    line: bytes
 
 
 class Bill(NamedTuple):
@@ -95,25 +101,25 @@ def read_lines(path: Path) -> Iterator[Line | DamagedLine]:
     Raises:
         UserError: the path is not a file, or the file is not a store of this version.
     """
-    answered: set[str] = set()
-    for number, (at, content) in enumerate(whole_lines(path), start=1):
-        if number == 1:
-            check_header(path, content)
+    requests: set[str] = set()
+    for line_number, (at, line) in enumerate(whole_lines(path), start=1):
+        if line_number == 1:
+            check_header(path, line)
             continue
-        if content.strip() in (b"", EMPTY_OBJECT):
+        if line.strip() in (b"", EMPTY_OBJECT):
             continue
-        line = parse_line(number, at, content)
-        if isinstance(line, Line) and line.answer is not None:
+        parsed = parse_line(line_number, at, line)
+        if isinstance(parsed, Line) and parsed.answer is not None:
             # Two jobs may have asked the same; predictions were made of the first answer. The
             # second is skipped, its charge included.
-            if line.request in answered:
+            if parsed.request in requests:
                 continue
-            answered.add(line.request)
-        yield line
+            requests.add(parsed.request)
+        yield parsed
 
 
 def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yields offset and content of the lines of a file, without half a line at its end."""
+    """Yields the lines of a file with their offsets, without half a line at its end."""
     if not path.exists():
         return
     if not path.is_file():
@@ -121,16 +127,20 @@ def whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         raise UserError(f"{path}: is not a file; {expected}")
     at = 0
     with path.open("rb") as stream:
-        for content in stream:
-            if content.endswith(b"\n"):
-                yield at, content
-            at += len(content)
+        for line in stream:
+            if line.endswith(b"\n"):
+                yield at, line
+            at += len(line)
 
 
-def check_header(path: Path, content: bytes) -> None:
-    """Refuses a file that does not begin with the header of this version."""
+def check_header(path: Path, line: bytes) -> None:
+    """Refuses a file whose first line is not the header of this version.
+
+    Raises:
+        UserError: with what to do.
+    """
     try:
-        header = json.loads(content)
+        header = json.loads(line)
     except (ValueError, RecursionError):
         header = None
     if header != HEADER:
@@ -141,17 +151,24 @@ def check_header(path: Path, content: bytes) -> None:
         )
 
 
-def parse_line(number: int, at: int, content: bytes) -> Line | DamagedLine:
-    """Parses a line, whatever it contains: one damaged line must not cost the others."""
+def parse_line(line_number: int, at: int, line: bytes) -> Line | DamagedLine:
+    """Parses a line of a store, whatever it contains: one damaged line must not cost the others.
+
+    Args:
+        line_number: its number in the file, from 1.
+        at: its offset in bytes.
+        line: the line. A charge has only `request` and `charged`; an answer also `text` and the
+            other fields.
+    """
     try:
-        fields = json.loads(content)
+        fields = json.loads(line)
         request = str(fields["request"])
         charged = ChargedTokens(*(whole_number(tokens) for tokens in fields["charged"]))
         if "text" not in fields:
-            return Line(at, len(content), request, charged)
+            return Line(at, len(line), request, charged)
         return Line(
             at,
-            len(content),
+            len(line),
             request,
             charged,
             parse_answer(fields),
@@ -161,7 +178,7 @@ def parse_line(number: int, at: int, content: bytes) -> Line | DamagedLine:
         )
     # Deeply nested brackets exceed the recursion limit of the parser.
     except (ValueError, KeyError, TypeError, RecursionError):
-        return DamagedLine(number, at, content)
+        return DamagedLine(line_number, at, line)
 
 
 def parse_answer(fields: Mapping[str, Any]) -> Answer:
@@ -177,12 +194,12 @@ def whole_number(value: Any, limit: int = 2**53) -> int:
     return value
 
 
-def stated_charge(content: bytes) -> ChargedTokens | None:
+def stated_charge(line: bytes) -> ChargedTokens | None:
     """Returns the tokens that a damaged line states; None if it states none."""
     try:
-        fields = json.loads(content)
-        tokens_in = count_of(fields.get("tokens_in")) or 0
-        tokens_out = count_of(fields.get("tokens_out")) or 0
+        fields = json.loads(line)
+        tokens_in = token_count(fields.get("tokens_in")) or 0
+        tokens_out = token_count(fields.get("tokens_out")) or 0
     except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     if tokens_in == tokens_out == 0:
@@ -211,7 +228,7 @@ class RequestStore:
         self._reserve_path = folder / RESERVE_NAME
         self._places: dict[str, tuple[int, int]] = {}
         self._file = -1
-        self._end = 0
+        self._end_of_lines = 0
         self._last_sync = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -222,24 +239,24 @@ class RequestStore:
         """
         with explain_refusal(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            damaged = []
+            damaged_lines = []
             for line in read_lines(self.path):
                 if isinstance(line, DamagedLine):
-                    damaged.append(line)
+                    damaged_lines.append(line)
                 else:
                     self._count(line)
-            for at, content in whole_lines(self.path):
-                self._end = at + len(content)
+            for at, whole_line in whole_lines(self.path):
+                self._end_of_lines = at + len(whole_line)
             # Not O_APPEND: Linux would then ignore the offset of `pwrite`.
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
-            os.ftruncate(self._file, self._end)
+            os.ftruncate(self._file, self._end_of_lines)
             with self._reserve_path.open("wb") as stream:
                 # Unlike `truncate`, this takes the space now; it refuses a size of 0.
                 size = max(1, self._reserve)
                 os.posix_fallocate(stream.fileno(), 0, size)
-            if damaged:
-                self._move_damaged(damaged)
-            if self._end == 0:
+            if damaged_lines:
+                self._move_damaged(damaged_lines)
+            if self._end_of_lines == 0:
                 self._write(HEADER)
         return self
 
@@ -252,7 +269,7 @@ class RequestStore:
         return request.digest in self._places
 
     def __getitem__(self, request: Request) -> Answer:
-        """Returns the answer to a request."""
+        """Returns the answer to a request; raises KeyError without one."""
         at, size = self._places[request.digest]
         return parse_answer(json.loads(os.pread(self._file, size, at)))
 
@@ -300,7 +317,7 @@ class RequestStore:
         Raises:
             UserError: the disk is full. The line is stored all the same, in the reserved space.
         """
-        at = self._end
+        at = self._end_of_lines
         try:
             self._write(fields)
         except OSError:
@@ -310,11 +327,11 @@ class RequestStore:
                 # the next answer may find no space.
                 self._reserve_path.unlink(missing_ok=True)
                 os.ftruncate(self._file, at)
-                self._end = at
+                self._end_of_lines = at
                 self._write(fields)
-                self._count(Line(at, self._end - at, digest, charged, answer))
+                self._count(Line(at, self._end_of_lines - at, digest, charged, answer))
                 raise
-        self._count(Line(at, self._end - at, digest, charged, answer))
+        self._count(Line(at, self._end_of_lines - at, digest, charged, answer))
 
     def _count(self, line: Line) -> None:
         """Adds a line to the bill, and its answer to the index."""
@@ -323,14 +340,19 @@ class RequestStore:
             self._places[line.request] = line.at, line.size
 
     def _write(self, fields: Mapping[str, Any]) -> None:
-        """Writes a line at the end of the file, and syncs it at most once a second."""
+        """Writes a line at the end of the file, and syncs it at most once a second.
+
+        Raises:
+            OSError: the line is missing, half written, or written and not synced; `_append` cuts
+                it off.
+        """
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
-        content = text.encode() + b"\n"
+        line = text.encode() + b"\n"
         # `pwrite` may write less than it is given, for instance on an almost full disk.
-        written = 0
-        while written < len(content):
-            written += os.pwrite(self._file, content[written:], self._end + written)
-        self._end += len(content)
+        position = 0
+        while position < len(line):
+            position += os.pwrite(self._file, line[position:], self._end_of_lines + position)
+        self._end_of_lines += len(line)
         # A sync takes milliseconds. If the machine crashes, a second of answers is lost at most.
         if time.monotonic() - self._last_sync > SECONDS_BETWEEN_SYNCS:
             os.fsync(self._file)
@@ -343,20 +365,20 @@ class RequestStore:
         """
         target = self.path.with_name(DAMAGED_NAME)
         with target.open("ab") as stream:
-            stream.writelines(line.content for line in lines)
+            stream.writelines(damaged.line for damaged in lines)
             stream.flush()
             # Sync before the original is overwritten, or a crash could lose both copies.
             os.fsync(stream.fileno())
-        for number, at, content in lines:
-            width = len(content) - 1
+        for line_number, at, line in lines:
+            width = len(line) - 1
             blank = EMPTY_OBJECT if width >= len(EMPTY_OBJECT) else b""
             os.pwrite(self._file, blank.ljust(width), at)
-            charged = stated_charge(content)
+            charged = stated_charge(line)
             if charged is not None:
                 self._append_charge(UNKNOWN_REQUEST, charged)
             logger.warning(
                 "%s, line %s: damaged; its answers are asked again (the line was moved to %s)",
                 self.path,
-                number,
+                line_number,
                 target.name,
             )

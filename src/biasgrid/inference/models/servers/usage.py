@@ -1,6 +1,4 @@
-"""What the answers of a server have cost, and how many of them are used, counted in the store of a
-cell.
-"""
+"""The cost of a server's answers, and how many of them are used, from the store of a cell."""
 
 from __future__ import annotations
 
@@ -16,13 +14,13 @@ from biasgrid.inference.models.servers.store import STORE_NAME, Bill, Line, read
 
 
 class Holdings(NamedTuple):
-    """What a store holds.
+    """The answers in a store; the manifest has the fields by these names.
 
     Attributes:
-        held: how many answers there are.
-        used: how many of them the predictions of now come from.
-        tokens_in: how many tokens all of them have read.
-        tokens_out: how many they have written.
+        held: the number of answers.
+        used: how many of them the present predictions come from.
+        tokens_in: the tokens that all of them were charged for reading.
+        tokens_out: the tokens that they were charged for writing.
     """
 
     held: int
@@ -31,8 +29,15 @@ class Holdings(NamedTuple):
     tokens_out: int
 
 
-def bill_of(folder: Path) -> Bill:
-    """Returns what all answers in the store of a cell have cost."""
+def read_bill(folder: Path) -> Bill:
+    """Returns the cost of all answers in the store of a cell, 0 without a store.
+
+    Args:
+        folder: the folder of the cell's answers.
+
+    Raises:
+        UserError: see `read_lines`.
+    """
     bill = Bill()
     for line in read_lines(folder / STORE_NAME):
         if isinstance(line, Line):
@@ -40,35 +45,37 @@ def bill_of(folder: Path) -> Bill:
     return bill
 
 
-def holdings_of(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
-    """Counts what the store of a cell holds, and what of it is used; None where there is no store.
+def count_holdings(folder: Path, predictions: Sequence[Path]) -> Holdings | None:
+    """Counts the answers in the store of a cell; None without a store.
 
     Args:
         folder: the folder of the cell's answers.
-        predictions: the predictions of its shards, those that are there.
+        predictions: the predictions of its finished shards.
+
+    Raises:
+        UserError: see `read_lines`.
     """
     if not (folder / STORE_NAME).exists():
         return None
-    requests = {request for path in predictions for request in requests_in_store(path, folder)}
-    used = 0
+    requests = {request for path in predictions for request in predicted_requests(path, folder)}
+    used_count = 0
     for line in read_lines(folder / STORE_NAME):
         if isinstance(line, Line) and line.answer is not None:
-            used += (line.answered_by, line.asked_with, line.key) in requests
-    bill = bill_of(folder)
-    return Holdings(bill.requests, used, bill.tokens_in, bill.tokens_out)
+            used_count += (line.answered_by, line.asked_with, line.key) in requests
+    bill = read_bill(folder)
+    return Holdings(bill.requests, used_count, bill.tokens_in, bill.tokens_out)
 
 
-def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None, str, int]]:
-    """Returns of each instance of a table of predictions who answered, how it was asked, and its
-    key.
+def predicted_requests(predictions: Path, folder: Path) -> list[tuple[str | None, str, int]]:
+    """Returns `answered_by`, `asked_with` and `key` (see `Request`) of each predicted instance.
 
-    There are none where the table or its keys in the store cannot be read.
+    The list is empty if the table or its keys in the store cannot be read.
 
     Args:
-        predictions: the table.
+        predictions: the table of predictions.
         folder: the folder of the cell's answers.
     """
-    # A plan that finds no predictions imports none of these.
+    # Not imported at the top: a plan without predictions needs none of these.
     import polars as pl
 
     from biasgrid.inference.models.kept_keys import keys_beside
@@ -78,16 +85,13 @@ def requests_in_store(predictions: Path, folder: Path) -> list[tuple[str | None,
     try:
         facts = read_provenance(predictions)
         server = facts.get("server")
-        asked = server and answering_server(server, facts["model"]), facts.get("asked_with", "")
-        keys = (
-            keys_beside(folder / facts["store"] / facts[KEPT_AS])
-            if KEPT_AS in facts
-            else predictions
-        )
-        return [
-            (*asked, key)
-            for key in pl.read_parquet(keys, columns=["key"], glob=False)["key"].to_list()
-        ]
+        answered_by = server and answering_server(server, facts["model"])
+        asked_with = facts.get("asked_with", "")
+        path = predictions
+        if KEPT_AS in facts:
+            path = keys_beside(folder / facts["store"] / facts[KEPT_AS])
+        keys = pl.read_parquet(path, columns=["key"], glob=False)["key"]
+        return [(answered_by, asked_with, key) for key in keys.to_list()]
     except (TableError, pl.exceptions.PolarsError, OSError):
         return []
 
@@ -96,61 +100,60 @@ MILLION = 1e6
 
 
 def cost(price: Price, tokens_in: float, tokens_out: float) -> float:
-    """Returns what tokens cost."""
+    """Returns the cost of tokens, in the unit of the price."""
     return (tokens_in * price.input + tokens_out * price.output) / MILLION
 
 
 @dataclass
 class Budget:
-    """What may be spent.
+    """The budget of a model.
 
     Attributes:
-        price: what is charged; None where nothing is.
-        limit: what all answers of the model may cost together; None without a limit.
-        used: what they have cost so far.
-        reserved: what the requests under way may cost at most.
-        under_way: how many these are.
+        price: the prices; None if nothing is charged.
+        limit: the most that all answers of the model may cost together; None without a limit.
+        spent: their cost so far.
+        reserved_cost: the most that the requests under way may cost.
+        under_way: the number of these requests.
     """
 
     price: Price | None
     limit: float | None
-    used: float = 0
-    reserved: float = 0
+    spent: float = 0
+    reserved_cost: float = 0
     under_way: int = 0
 
     def add(self, bill: Bill) -> None:
-        """Adds what answers of earlier runs have cost."""
+        """Adds the cost of answers of earlier runs."""
         self.spend(ChargedTokens(bill.tokens_in, bill.tokens_out))
 
-    def spend(self, charged: ChargedTokens) -> None:
-        """Adds what was charged."""
+    def spend(self, charge: ChargedTokens) -> None:
+        """Adds the cost of charged tokens."""
         if self.price is not None:
-            self.used += cost(self.price, *charged)
+            self.spent += cost(self.price, *charge)
 
     @property
     def is_kept(self) -> bool:
-        """Whether what is spent and set aside is within the limit."""
-        return self.limit is None or self.used + self.reserved <= self.limit
+        """Whether spent and reserved cost together are within the limit."""
+        return self.limit is None or self.spent + self.reserved_cost <= self.limit
 
     def most(self, request: Request) -> float:
-        """Returns what a request may cost at most."""
+        """Returns the most that a request may cost."""
         return cost(self.price, *request.most) if self.price else 0
 
     def about(self, request: Request) -> float:
-        """Returns what a request costs, about: at most what may be written."""
+        """Returns an estimate of the cost of a request, as if it wrote all the tokens it may."""
         return cost(self.price, request.tokens_in, request.most.tokens_out) if self.price else 0
 
     def reserve(self, request: Request) -> bool:
-        """Sets aside what a request may cost; False where there is not so much left."""
-        if self.limit is not None and self.used + self.reserved + self.most(request) > self.limit:
+        """Reserves the most that a request may cost; returns False if not enough is left."""
+        cost_after = self.spent + self.reserved_cost + self.most(request)
+        if self.limit is not None and cost_after > self.limit:
             return False
-        self.reserved += self.most(request)
+        self.reserved_cost += self.most(request)
         self.under_way += 1
         return True
 
     def commit(self, request: Request) -> None:
-        """Gives back what was set aside for a request; what it was charged is spent by then, see
-        `spend`.
-        """
-        self.reserved -= self.most(request)
+        """Releases the reservation of a request; its actual charge was already added by `spend`."""
+        self.reserved_cost -= self.most(request)
         self.under_way -= 1

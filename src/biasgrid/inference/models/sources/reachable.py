@@ -21,7 +21,7 @@ from biasgrid.inference.models.servers.connection import (
     server_access,
     usable_proxy,
 )
-from biasgrid.inference.models.servers.queue import client_of
+from biasgrid.inference.models.servers.queue import open_client
 from biasgrid.inference.models.servers.requests import (
     FINAL,
     RefusedRequest,
@@ -52,11 +52,11 @@ def check_endpoint(endpoint: Endpoint) -> None:
     quiet_libraries()
     with server_access({}, {"endpoint": endpoint.model_dump()}, None) as access:
         listed = listed_models(access)
-        if listed and access.model not in listed and (refusal := refusal_of_model(access)):
+        if listed and access.model not in listed and (refusal := model_refusal(access)):
             near = nearest_name(access.model, listed)
             raise UserError(
                 access.without_key(
-                    f"{access.shown}: no model {access.model!r} there{near}: {refusal}. "
+                    f"{access.public_url}: no model {access.model!r} there{near}: {refusal}. "
                     f"The server knows: {first_few(listed, MODELS_LISTED)}"
                 )
             )
@@ -84,7 +84,7 @@ def only_model(url: str, key: str | None) -> str:
             else "The server lists no models"
         )
         raise UserError(
-            f"{access.shown}: which model? {known}; expected --name with the name of a model"
+            f"{access.public_url}: which model? {known}; expected --name with the name of a model"
         )
 
 
@@ -98,7 +98,7 @@ def listed_models(access: Access) -> Sequence[str]:
         status, content = request_models(access)
     except httpx2.RequestError as error:
         problem = (
-            f"There is no answer from {access.shown} ({connection_problem(error)}). Is "
+            f"There is no answer from {access.public_url} ({connection_problem(error)}). Is "
             "the server running?"
         )
         raise UserError(access.without_key(problem)) from None
@@ -126,14 +126,14 @@ def request_models(access: Access) -> tuple[int, bytes]:
         RequestError: nobody answers, or the content cannot be decompressed.
         ModelError: see `usable_proxy`.
     """
-    is_anthropic = access.asking.api == "anthropic"
+    is_anthropic = access.server_settings.api == "anthropic"
     headers = {"authorization": f"Bearer {access.key or NO_KEY}"}
     if is_anthropic:
         headers = {"x-api-key": access.key or NO_KEY, "anthropic-version": "2023-06-01"}
     address = httpx2.URL(access.url)
     path = f"{address.path.rstrip('/')}{'/v1' * is_anthropic}/models"
     with usable_proxy(access.url) as proxy:
-        client = httpx2.Client(proxy=proxy, trust_env=False, timeout=access.asking.timeout)
+        client = httpx2.Client(proxy=proxy, trust_env=False, timeout=access.server_settings.timeout)
     with client, client.stream("GET", address.copy_with(path=path), headers=headers) as response:
         content = bytearray()
         for chunk in response.iter_bytes():
@@ -151,15 +151,15 @@ def model_names(content: bytes) -> list[str]:
         return []
 
 
-def refusal_of_model(access: Access) -> str | None:
+def model_refusal(access: Access) -> str | None:
     """Asks a model for a word, and returns why the server refuses; None where it answers, or may do
     so later.
     """
-    is_plain = access.asking.api == "completions"
+    is_plain = access.server_settings.api == "completions"
     messages = "Hello" if is_plain else [{"role": "user", "content": "Hello"}]
 
     async def ask() -> None:
-        client = client_of(access)
+        client = open_client(access)
         try:
             await client.ask(Request("", "", 0, messages, {"max_tokens": FEW_TOKENS}))
         finally:
