@@ -16,7 +16,7 @@ import polars as pl
 from stopwatch import print_table, processor_seconds_of
 
 from biasgrid.inference.models.answer_store import AnswerStore
-from biasgrid.inference.models.kept_keys import AskedRows
+from biasgrid.inference.models.kept_keys import RowRange
 from biasgrid.tables.schema import answer_schema
 
 FINISHED = (10, 40)
@@ -51,7 +51,7 @@ def store_of(folder: str, keys: np.ndarray, table: str, first: int) -> AnswerSto
         {"instance": np.arange(first, first + SHARD_ROWS, dtype=np.uint32), "key": keys}
     )
     return AnswerStore(
-        Path(folder), answer_schema("span"), instances, AskedRows(table, first, first + SHARD_ROWS)
+        Path(folder), answer_schema("span"), instances, RowRange(table, first, first + SHARD_ROWS)
     )
 
 

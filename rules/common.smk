@@ -185,9 +185,9 @@ onstart:
         raise WorkflowError(str(error)) from None
     layout.failed_manifest.unlink(missing_ok=True)
     # Imported here, because it imports polars, which neither a plan nor a job needs here.
-    from biasgrid.inference.models.prerequisites import keep_capabilities
+    from biasgrid.inference.models.prerequisites import copy_capabilities
 
-    keep_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
+    copy_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
     # The SLURM plugin gives all jobs of a run one name.
     end_jobs_at_signals(getattr(workflow.scheduler._executor, "run_uuid", None))
     bring_to_present(Path(grid.results).rglob("*"))

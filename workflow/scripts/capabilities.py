@@ -15,12 +15,12 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
 from biasgrid.base.references import load_reference
-from biasgrid.inference.models.prerequisites import record_of, write_capabilities
+from biasgrid.inference.models.prerequisites import read_model_record, write_capabilities
 from biasgrid.inference.models.servers.capabilities import known_capabilities
 from biasgrid.jobs.gpu import leased_gpus
 
 section = snakemake.config["models"][snakemake.wildcards.model]
-record = record_of(snakemake.input.model, snakemake.params.source)
+record = read_model_record(snakemake.input.model, snakemake.params.source)
 capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
 if capabilities is None:
     find_capabilities = load_reference(snakemake.params.probe)

@@ -21,9 +21,9 @@ filters = {}
 if has_tokenizer:
     from biasgrid.inference.checkpoints.checkpoint import load_recorded_tokenizer
     from biasgrid.inference.models.masked.one_token import token_counts
-    from biasgrid.inference.models.prerequisites import record_of
+    from biasgrid.inference.models.prerequisites import read_model_record
 
-    record = record_of(snakemake.input.tokenizer, snakemake.params.source)
+    record = read_model_record(snakemake.input.tokenizer, snakemake.params.source)
     filters["token_counts"] = partial(token_counts, load_recorded_tokenizer(record))
 
 family = snakemake.params.family

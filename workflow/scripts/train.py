@@ -19,7 +19,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import digest_file, write_text
 from biasgrid.inference.checkpoints.checkpoint import checked_folder
-from biasgrid.inference.models.prerequisites import record_of
+from biasgrid.inference.models.prerequisites import read_model_record
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import table_provenance
@@ -45,7 +45,7 @@ with training_lock, gpus, TemporaryDirectory() as own_folder:
             words += words_for(task, Path(file).read_text(encoding="utf-8"))
         make_base_checkpoint(words, base, synthetic["seed"], causal=task in CAUSAL)
     else:
-        base = checked_folder(record_of(snakemake.input.base, params.source))
+        base = checked_folder(read_model_record(snakemake.input.base, params.source))
         data = [Path(snakemake.input.data)]
     data_sha256 = digest_file(*data)
     base_files = sorted(path for path in Path(base).iterdir() if path.is_file())

@@ -12,10 +12,10 @@ from shards import Cell, asked
 from biasgrid.inference.models import kept_keys
 from biasgrid.inference.models.kept_keys import (
     KEPT_KEYS,
-    AskedRows,
+    RowRange,
     find_keys,
     join_keys,
-    keys_beside,
+    keys_path,
     write_keys,
 )
 from biasgrid.tables import files
@@ -41,7 +41,7 @@ KEYS_OF_ROWS = [
 ]
 """If one of them changes, all stored answers are asked again."""
 A_GROUP = 16
-KEPT, ASKED = AskedRows("one table", 100, 183), AskedRows("another", 0, 83)
+KEPT, ASKED = RowRange("one table", 100, 183), RowRange("another", 0, 83)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def keys() -> pl.Series:
 
 def wanted_keys(keys: pl.Series) -> pl.DataFrame:
     numbers = pl.int_range(len(keys), dtype=pl.UInt32, eager=True)
-    return pl.DataFrame({"instance": numbers, "asked_row": numbers, "key": keys})
+    return pl.DataFrame({"instance": numbers, "instance_row": numbers, "key": keys})
 
 
 def damage(path: Path, group: int) -> None:
@@ -140,7 +140,7 @@ def test_without_its_keys_a_table_of_answers_is_asked_again(
     whole = ours.predict()
     (kept,) = ours.finished
     assert pl.read_parquet(kept).columns == list(answer_schema("choice").columns)
-    keys_beside(kept).unlink()
+    keys_path(kept).unlink()
     assert ours.predict().equals(whole)
     assert ours.timing["found"] == 0
     assert f"{kept} is damaged; its answers are asked again" in caplog.text
@@ -156,7 +156,7 @@ def test_keys_of_tables_are_joined_in_order(keys: pl.Series, tmp_path: Path) -> 
         write_keys(
             keys[first:end],
             paths[-1],
-            KEPT._replace(first=KEPT.first + first, end=KEPT.first + end),
+            KEPT._replace(start=KEPT.start + first, end=KEPT.start + end),
         )
     join_keys(paths, tmp_path / "joined.keys")
     write_keys(keys, tmp_path / "whole.keys", KEPT)
@@ -168,10 +168,10 @@ def test_of_one_table_rows_are_compared_and_no_key_is_read(keys: pl.Series, tmp_
     write_keys(keys, path, KEPT)
     damage(path, 0)
     # Other keys than those that are kept: the rows alone count.
-    wanted = wanted_keys(keys.reverse()).with_columns(pl.col("asked_row") + 90)
-    found = find_keys(path, wanted, AskedRows(KEPT.table, 90, 173))
+    wanted = wanted_keys(keys.reverse()).with_columns(pl.col("instance_row") + 90)
+    found = find_keys(path, wanted, RowRange(KEPT.table, 90, 173))
     assert found["row"].to_list() == list(range(73))
-    assert found["asked_row"].to_list() == list(range(100, 173))
-    assert find_keys(path, wanted.head(10), AskedRows(KEPT.table, 90, 100)).is_empty()
+    assert found["instance_row"].to_list() == list(range(100, 173))
+    assert find_keys(path, wanted.head(10), RowRange(KEPT.table, 90, 100)).is_empty()
     with pytest.raises(TableError, match="not a readable kept keys table"):
-        find_keys(path, wanted, AskedRows("another", 90, 173))
+        find_keys(path, wanted, RowRange("another", 90, 173))

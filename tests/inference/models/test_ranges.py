@@ -11,7 +11,7 @@ from small_tables import check_alike
 
 from biasgrid.inference.models import predict
 from biasgrid.inference.models.answer_store import AnswerStore
-from biasgrid.inference.models.kept_keys import AskedRows, keys_beside
+from biasgrid.inference.models.kept_keys import RowRange, keys_path
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.schema import answer_schema
 
@@ -46,7 +46,7 @@ def test_a_shard_in_ranges_has_the_same_answers(
     check_alike(ours.predict(), whole)
     (kept,) = ours.finished
     assert kept.samefile(ours.out)
-    assert list(kept.parent.glob("*.keys")) == [keys_beside(kept)]
+    assert list(kept.parent.glob("*.keys")) == [keys_path(kept)]
     facts = read_provenance(ours.out)
     assert sorted(audit["rows"] for audit in facts["audits"].values()) == sorted(
         map(audited, RANGES)
@@ -115,7 +115,7 @@ def test_a_new_shard_reads_no_kept_key_of_its_table(
 ) -> None:
     first = ours.predict(1, 2)
     (kept,) = ours.finished
-    facts = read_provenance(keys_beside(kept), anywhere=True)
+    facts = read_provenance(keys_path(kept), anywhere=True)
     assert facts["asked_rows"][1:] == [0, len(first)]
     kept.write_bytes(b"")
     ours.predict(2, 2)
@@ -153,14 +153,14 @@ def test_an_ended_job_writes_what_it_has(tmp_path: Path, monkeypatch: pytest.Mon
     for path in ours.finished:
         path.unlink()
 
-    def end_at_third(self: predict.Unwritten, table: pl.DataFrame) -> None:
+    def end_at_third(self: predict.AnswerBuffer, table: pl.DataFrame) -> None:
         if table["instance"][0] == 4:
             raise SystemExit
         add(self, table)
 
-    add = predict.Unwritten.add
+    add = predict.AnswerBuffer.add
     with monkeypatch.context() as patch:
-        patch.setattr(predict.Unwritten, "add", end_at_third)
+        patch.setattr(predict.AnswerBuffer, "add", end_at_third)
         with pytest.raises(SystemExit):
             ours.predict(answer="text")
     (part,) = ours.parts
@@ -177,9 +177,9 @@ def test_a_part_replaces_no_other(
         ours.parts[0].parents[1],
         answer_schema("span"),
         ours.instances,
-        AskedRows("a table", 0, len(ours.instances)),
+        RowRange("a table", 0, len(ours.instances)),
     )
-    assert store.parts == ours.parts[0].parent
+    assert store.parts_folder == ours.parts[0].parent
     store.write_part(store.find().parts.head(3), 1.0, "cpu")
     assert len(ours.parts) == 3
     assert {path: path.read_bytes() for path in kept} == kept

@@ -1,12 +1,16 @@
-"""The answers that a model has given in earlier runs, found by the key of what was asked.
+"""The store of answers from earlier runs, found by the keys of their prompts.
 
-A folder holds answers of one model under the same settings and code: of finished shards as
-`NAME.parquet` with their keys in `NAME.keys`, and of unfinished ones as `NAME/RANDOM.parquet`, with
-their keys. NAME is a digest of the shard's keys, so that shards of other lists, of another limit or
-of another number of shards stand beside each other. A shard of many rows is answered range by
-range; these are kept like shards until all of them are done. Snakemake, which deletes the outputs
-of a job before the job, does not know of it. It may be removed: what it held is asked again when it
-is needed.
+A folder has the answers of one model under the same settings and code:
+
+- `NAME.parquet` and its keys, `NAME.keys`, for each finished shard;
+- `NAME/RANDOM.parquet`, with a column of keys, for each part of an unfinished shard.
+
+NAME is a digest of the shard's keys, so that shards of other word lists, of another sample or of
+another number of shards do not collide. A shard of many rows is answered range by range; ranges are
+kept like shards until all of them are done.
+
+Snakemake deletes the outputs of a job before it starts the job; it does not know this folder. The
+folder may be removed: its answers are asked again when they are needed.
 """
 
 from __future__ import annotations
@@ -27,11 +31,11 @@ import polars as pl
 
 from biasgrid.inference.models.kept_keys import (
     ASKED_ROWS,
-    AskedRows,
-    asked_rows_of,
+    RowRange,
     find_keys,
     join_keys,
-    keys_beside,
+    keys_path,
+    row_range,
     write_keys,
 )
 from biasgrid.tables.files import (
@@ -51,96 +55,106 @@ from biasgrid.tables.schema import schema_with_keys
 logger = logging.getLogger(__name__)
 
 ROWS_AT_ONCE = 8 * ROWS_A_GROUP
-"""How many rows of tables are in memory when these are put together."""
+"""How many rows are in memory while tables are joined."""
 
 
 @dataclass
 class Answers:
-    """What a model has answered of a shard.
+    """The answers to a shard, from earlier runs and from this one; `instance`, `key` and columns.
 
     Attributes:
-        finished: of finished shards, which were audited there.
-        parts: others.
-        audits: the audits, by the names of the shards which made them.
-        devices: what gave these answers.
-        seconds: how long the parts took.
+        from_finished: answers from finished shards, which were audited there.
+        parts: all other answers.
+        audits: the audits, by the names of the shards that made them.
+        devices: the devices that computed the answers.
+        seconds: how long the answers in `parts` took.
     """
 
-    finished: pl.DataFrame
+    from_finished: pl.DataFrame
     parts: pl.DataFrame
     audits: dict[str, Any] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
     seconds: float = 0
 
     def add_part(self, answers: pl.DataFrame, seconds: float, device: str) -> None:
-        """Adds answers that took some seconds on a device."""
+        """Adds answers to `parts`; they have all of its columns."""
         self.parts.extend(answers)
         self.seconds += seconds
         self.devices.add(device)
 
 
 class AnswerStore:
-    """The store of what a shard's model has answered."""
+    """The store as one shard, or one range of its rows, sees it.
+
+    Attributes:
+        folder: the folder of the store.
+        predictions_schema: the schema of predictions of the answer kind.
+        schema: the same with `key`.
+        rows: the rows of the table of instances that the shard asks.
+        instances: `instance`, `key` and `instance_row` of each of these rows.
+        keys: their keys.
+        name: the name of the shard's files.
+    """
 
     def __init__(
-        self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame, asked: AskedRows
+        self, folder: Path, schema: pa.DataFrameSchema, instances: pl.DataFrame, rows: RowRange
     ):
-        """Looks at nothing yet.
+        """Reads nothing yet.
 
         Args:
-            folder: the folder.
-            schema: the schema of predictions of the answers' kind.
-            instances: what the shard asks, with keys.
-            asked: which rows of which table these are.
+            folder: the folder of the store, which need not exist.
+            schema: the schema of predictions of the answer kind.
+            instances: the prompts of the shard, with keys.
+            rows: their rows in the table of instances.
         """
         self.folder = folder
         self.predictions_schema = schema
         self.schema = schema_with_keys(schema)
-        self.asked = asked
+        self.rows = rows
         self.instances = instances.select("instance", "key").with_row_index(
-            "asked_row", asked.first
+            "instance_row", rows.start
         )
         self.keys = instances["key"]
         self.name = sha256(self.keys.to_numpy().tobytes()).hexdigest()[:16]
 
     @property
-    def parts(self) -> Path:
-        """Where the parts of this shard are, until it is done."""
+    def parts_folder(self) -> Path:
+        """The folder of the shard's parts, until the shard is finished."""
         return self.folder / self.name
 
     @property
     def table(self) -> Path:
-        """Where the table of this shard is when it is done."""
+        """The table of the shard, once it is finished."""
         return self.folder / f"{self.name}.parquet"
 
     def find(self) -> Answers:
-        """Finds answers to what the shard asks; damaged files are skipped with a warning."""
-        left = self.instances
+        """Finds answers to the shard's prompts; damaged files are skipped with a warning."""
+        open_instances = self.instances
         answers = Answers(empty_table(self.schema), empty_table(self.schema))
         for path in self._kept_files():
-            if left.is_empty():
+            if open_instances.is_empty():
                 break
             try:
-                found, facts = self._answers_in(path, left)
+                table, facts = self._read_answers(path, open_instances)
             except TableError as error:
-                # Another shard that is done by now has removed its parts.
+                # A file that is gone was a part of another shard, which has just finished.
                 if path.exists():
                     logger.warning("%s is damaged; its answers are asked again (%s)", path, error)
                 continue
-            if found.is_empty():
+            if table.is_empty():
                 continue
+            # Somebody may have copied files from the folder of another model.
             if facts.get("store", self.folder.name) != self.folder.name:
                 logger.warning("%s belongs to another model; its answers are asked again", path)
                 continue
-            left = left.join(found, on="key", how="anti")
+            open_instances = open_instances.join(table, on="key", how="anti")
             if path.parent == self.folder:
-                answers.finished.extend(found)
+                answers.from_finished.extend(table)
                 answers.audits |= facts["audits"]
                 answers.devices |= set(facts["devices"])
             else:
-                answers.add_part(
-                    found, facts["seconds"] * len(found) / facts["rows"], facts["device"]
-                )
+                seconds = facts["seconds"] * len(table) / facts["rows"]
+                answers.add_part(table, seconds, facts["device"])
         return answers
 
     def _kept_files(self) -> Iterator[Path]:
@@ -152,106 +166,114 @@ class AnswerStore:
         )
         yield from sorted(self.folder.glob("*/*.parquet"))
 
-    def _answers_in(self, path: Path, wanted: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Returns the answers in a file to what is wanted, under the instances' numbers of now, and
-        its provenance.
+    def _read_answers(
+        self, path: Path, instances: pl.DataFrame
+    ) -> tuple[pl.DataFrame, dict[str, Any]]:
+        """Returns a file's answers to some instances, with their present `instance`, and its
+        provenance, which may be empty if there are no answers.
+
+        Raises:
+            TableError: the file or its keys are missing or damaged.
         """
         if path.parent != self.folder:
-            return self._answers_in_part(path, wanted)
-        found = find_keys(keys_beside(path), wanted, self.asked)
-        # Most files of a cell of many shards have none.
-        if found.is_empty():
+            return self._read_part(path, instances)
+        matches = find_keys(keys_path(path), instances, self.rows)
+        # Most files of a cell of many shards have none; the table is not even opened.
+        if matches.is_empty():
             return empty_table(self.schema), {}
-        answers = read_table_rows(
-            path, self.predictions_schema, found["row"].to_numpy().astype(np.int64)
-        )
-        answers = answers.with_columns(found["instance"], found["key"]).select(
-            list(self.schema.columns)
-        )
-        return answers, read_provenance(path, anywhere=True)
+        rows = matches["row"].to_numpy().astype(np.int64)
+        answers = read_table_rows(path, self.predictions_schema, rows)
+        # Both are in the order of rows.
+        answers = answers.with_columns(matches["instance"], matches["key"])
+        return answers.select(list(self.schema.columns)), read_provenance(path, anywhere=True)
 
-    def _answers_in_part(
-        self, path: Path, wanted: pl.DataFrame
+    def _read_part(
+        self, path: Path, instances: pl.DataFrame
     ) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Returns the same of a part of an unfinished shard, which has its keys in a column."""
+        """Reads a part of an unfinished shard, see `_read_answers`."""
         facts = read_provenance(path, anywhere=True)
-        nothing = empty_table(self.schema), facts
-        if self.asked.excludes(asked_rows_of(path, facts)):
-            return nothing
-        if (
-            read_table(path, self.schema, ["key"], anywhere=True)
-            .join(wanted, on="key", how="semi")
-            .is_empty()
-        ):
-            return nothing
+        no_answers = empty_table(self.schema), facts
+        if self.rows.excludes(row_range(path, facts)):
+            return no_answers
+        keys = read_table(path, self.schema, ["key"], anywhere=True)
+        if keys.join(instances, on="key", how="semi").is_empty():
+            return no_answers
         answers = read_table(path, self.schema, anywhere=True).drop("instance")
-        answers = answers.join(wanted, on="key", maintain_order="left")
+        answers = answers.join(instances, on="key", maintain_order="left")
         return answers.select(list(self.schema.columns)), facts
 
     def write_part(self, answers: pl.DataFrame, seconds: float, device: str) -> None:
-        """Keeps answers of an unfinished shard.
+        """Writes answers of an unfinished shard to a file of their own.
 
         Args:
-            answers: the answers.
+            answers: `instance`, `key` and all columns of the answer kind.
             seconds: how long they took.
-            device: what they were computed on.
+            device: the device that computed them.
         """
         facts = {
             "seconds": seconds,
             "device": device,
             "rows": len(answers),
             "store": self.folder.name,
-            ASKED_ROWS: self.asked,
+            ASKED_ROWS: self.rows,
         }
-        write_table(answers, self.parts / f"{token_hex(8)}.parquet", self.schema, facts)
+        write_table(answers, self.parts_folder / f"{token_hex(8)}.parquet", self.schema, facts)
 
     def keep(self, answers: pl.DataFrame, facts: Mapping[str, Any]) -> None:
-        """Keeps the table of the finished shard, and drops its parts.
+        """Writes the table of the finished shard, and removes its parts.
 
         Args:
-            answers: the answers to all that it asks, by the numbers of the instances.
-            facts: what the table shall carry.
+            answers: the answers to all of its instances, in their order, without `key`.
+            facts: the provenance of the table.
         """
-        write_keys(self.keys, keys_beside(self.table), self.asked)
+        # Keys first: a table without keys would be taken for damaged.
+        write_keys(self.keys, keys_path(self.table), self.rows)
         write_table(answers, self.table, self.predictions_schema, facts)
-        shutil.rmtree(self.parts, ignore_errors=True)
+        shutil.rmtree(self.parts_folder, ignore_errors=True)
 
 
-def keep_together(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
-    """Keeps the tables of a shard's ranges as one, of which only a few row groups are in memory at
-    a time.
+def join_tables(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
+    """Replaces the tables of a shard's ranges, and their keys, by one table with its keys.
+
+    Only a few row groups are in memory at a time.
 
     Args:
         tables: the tables, in the order of their rows; they are removed.
         schema: their schema.
 
     Returns:
-        The table, whose provenance has the audits and devices of all.
+        The joined table, whose provenance has the audits and devices of all.
     """
     facts = [read_provenance(table, anywhere=True) for table in tables]
-    name = digest([each[KEPT_AS] for each in facts])[:16]
-    audits = {name: audit for each in facts for name, audit in each["audits"].items()}
-    devices = sorted({device for each in facts for device in each["devices"]})
-    together, keys = tables[0].with_stem(name), [keys_beside(table) for table in tables]
+    joined_name = digest([table_facts[KEPT_AS] for table_facts in facts])[:16]
+    audits: dict[str, Any] = {}
+    devices: set[str] = set()
+    for table_facts in facts:
+        audits |= table_facts["audits"]
+        devices |= set(table_facts["devices"])
+    joined_table = tables[0].with_stem(joined_name)
+    keys = [keys_path(table) for table in tables]
 
     def parts() -> Iterator[pl.DataFrame]:
         for table in tables:
             for start in range(0, count_rows(table), ROWS_AT_ONCE):
-                yield read_table(
-                    table, schema, anywhere=True, rows=range(start, start + ROWS_AT_ONCE)
-                )
+                rows = range(start, start + ROWS_AT_ONCE)
+                yield read_table(table, schema, anywhere=True, rows=rows)
 
-    join_keys(keys, keys_beside(together))
-    write_table_in_parts(
-        parts(), together, schema, facts[0] | {"audits": audits, "devices": devices, KEPT_AS: name}
-    )
+    join_keys(keys, keys_path(joined_table))
+    joined_facts = {"audits": audits, "devices": sorted(devices), KEPT_AS: joined_name}
+    write_table_in_parts(parts(), joined_table, schema, facts[0] | joined_facts)
     for path in (*tables, *keys):
         path.unlink()
-    return together
+    return joined_table
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Gives a file a second name, or a copy where the file system knows no such names."""
+    """Makes a hard link, or a copy if the file system has no hard links.
+
+    Raises:
+        OSError: neither is possible.
+    """
     try:
         os.link(source, target)
     except OSError:

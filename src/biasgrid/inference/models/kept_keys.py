@@ -1,9 +1,9 @@
-"""The keys of a finished shard's answers, beside its table in the store of answers, which has none.
+"""The keys of a finished shard's answers, in a file beside the table of answers.
 
-They are sorted, each with the row of its answer, so that a look-up reads no more of them than the
-row groups between whose first keys the wanted ones lie, and of the answers no more than the row
-groups that have these rows. In a table of instances no two rows have the same key: of shards of one
-table rows are compared, and no key is read.
+The keys are sorted, each with the row of its answer. A look-up reads only the row groups that may
+contain a key, and then only the row groups of the answers that it found. In a table of instances no
+two rows have the same key, so that for shards of the same table rows are compared and no key is
+read.
 """
 
 from __future__ import annotations
@@ -36,160 +36,170 @@ KEPT_KEYS = table(
     },
 )
 FIRST_KEYS = "first_keys"
-"""The fact of their provenance that has the first key of each row group."""
+"""The fact in the provenance of kept keys that has the first key of each row group."""
 ASKED_ROWS = "asked_rows"
-"""The fact of kept keys, or of answers that have their keys, that says which rows of which
-instances they answer.
-"""
-GROUPS_AT_ONCE = 16
+"""The fact in the provenance of kept keys, and of answers with keys, that has their `RowRange`."""
+ROW_GROUPS_AT_ONCE = 16
 """How many row groups of keys are in memory together."""
+NO_ROW_GROUP = -1
+"""Where a key is smaller than all keys of a file."""
 
 
-class AskedRows(NamedTuple):
-    """Rows of a table of instances.
+class RowRange(NamedTuple):
+    """A range of rows of a table of instances.
 
     Attributes:
-        table: the SHA-256 of its file.
-        first: the first row, counted from 0.
+        table: the SHA-256 of the table's file.
+        start: the first row, counted from 0.
         end: the row after the last one.
     """
 
     table: str
-    first: int
+    start: int
     end: int
 
-    def excludes(self, other: AskedRows) -> bool:
-        """Whether other rows are of the same table, and none of these."""
-        return self.table == other.table and (other.end <= self.first or self.end <= other.first)
+    def excludes(self, other: RowRange) -> bool:
+        """Whether another range is of the same table and shares no row with this one."""
+        is_apart = other.end <= self.start or self.end <= other.start
+        return self.table == other.table and is_apart
 
 
-def asked_rows_of(path: Path, facts: Mapping[str, Any]) -> AskedRows:
-    """Returns the rows that the provenance of kept keys, or of answers with keys, names.
+def row_range(path: Path, facts: Mapping[str, Any]) -> RowRange:
+    """Returns the rows of instances that a file answers.
+
+    Args:
+        path: a file of kept keys, or of answers with keys; for the message.
+        facts: its provenance.
 
     Raises:
-        TableError: it names none.
+        TableError: the provenance has no range.
     """
     if ASKED_ROWS not in facts:
         raise TableError(f"{path}: does not say which rows it answers")
-    return AskedRows(*facts[ASKED_ROWS])
+    return RowRange(*facts[ASKED_ROWS])
 
 
-def keys_beside(answers: Path) -> Path:
-    """Returns where the keys of a table of answers are."""
+def keys_path(answers: Path) -> Path:
+    """Returns the file for the keys of a table of answers, beside the table."""
     return answers.with_suffix(".keys")
 
 
-def write_keys(keys: pl.Series, path: Path, asked: AskedRows) -> None:
+def write_keys(keys: pl.Series, path: Path, rows: RowRange) -> None:
     """Writes the keys of a table of answers.
 
     Args:
         keys: the keys, in the order of the table's rows.
         path: the file.
-        asked: which rows these are.
+        rows: the rows of instances that the table answers.
     """
-    rows = keys.arg_sort().cast(pl.UInt32)
-    ordered = pl.DataFrame({"key": keys.gather(rows), "row": rows})
-    write_table(ordered, path, KEPT_KEYS, {FIRST_KEYS: first_of_groups(ordered), ASKED_ROWS: asked})
+    order = keys.arg_sort().cast(pl.UInt32)
+    sorted_keys = pl.DataFrame({"key": keys.gather(order), "row": order})
+    facts = {FIRST_KEYS: row_group_starts(sorted_keys), ASKED_ROWS: rows}
+    write_table(sorted_keys, path, KEPT_KEYS, facts)
 
 
-def first_of_groups(keys: pl.DataFrame) -> list[int]:
-    """Returns the first key of each row group."""
+def row_group_starts(keys: pl.DataFrame) -> list[int]:
+    """Returns the first key of each row group; the first row must begin a row group."""
     return keys["key"].gather_every(ROWS_A_GROUP).to_list()
 
 
 def join_keys(paths: Sequence[Path], path: Path) -> None:
-    """Writes the keys of tables of answers as those of one in which they follow one another.
+    """Writes the keys of several tables of answers as those of their concatenation.
 
-    They are sorted range by range, as many ranges as there are tables, so that no more is in memory
-    than of one table.
+    The keys are sorted range by range, with as many ranges as tables, so that about one table's
+    keys are in memory.
 
     Args:
-        paths: the files of the keys of these tables, which answer rows that follow one another.
-        path: the file.
+        paths: the keys of the tables, whose row ranges must follow one another without a gap.
+        path: the file to write.
     """
-    answered = [asked_rows_of(each, read_provenance(each, anywhere=True)) for each in paths]
-    asked = AskedRows(answered[0].table, answered[0].first, answered[-1].end)
-    bounds = [number * 2**64 // len(paths) for number in range(len(paths) + 1)]
-    # The first keys are complete when all rows are written, before which no provenance is.
-    facts: dict[str, Any] = {FIRST_KEYS: [], ASKED_ROWS: asked}
+    ranges = [row_range(file, read_provenance(file, anywhere=True)) for file in paths]
+    rows = RowRange(ranges[0].table, ranges[0].start, ranges[-1].end)
+    bounds = [position * 2**64 // len(paths) for position in range(len(paths) + 1)]
+    # `write_table_in_parts` writes facts after all rows, when the first keys are complete.
+    facts: dict[str, Any] = {FIRST_KEYS: [], ASKED_ROWS: rows}
 
     def keys_in_order() -> Iterator[pl.DataFrame]:
         for low, end in pairwise(bounds):
-            of_tables = zip(paths, answered, strict=True)
-            each = [
-                keys_between(file, low, end - 1).with_columns(
-                    pl.col("row") + (rows.first - asked.first)
-                )
-                for file, rows in of_tables
-            ]
-            yield pl.concat(each).sort("key")
+            keys = []
+            for file, file_rows in zip(paths, ranges, strict=True):
+                shift = file_rows.start - rows.start
+                keys.append(keys_between(file, low, end - 1).with_columns(pl.col("row") + shift))
+            yield pl.concat(keys).sort("key")
 
     def parts() -> Iterator[pl.DataFrame]:
-        for part in in_whole_groups(keys_in_order()):
-            facts[FIRST_KEYS] += first_of_groups(part)
+        for part in begin_on_row_groups(keys_in_order()):
+            facts[FIRST_KEYS] += row_group_starts(part)
             yield part
 
     write_table_in_parts(parts(), path, KEPT_KEYS, facts)
 
 
-def in_whole_groups(parts: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Divides rows anew, so that all parts but the last one fill their row groups."""
-    left: list[pl.DataFrame] = []
+def begin_on_row_groups(parts: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """Cuts rows anew, so that each part begins on a row group of the file, as `row_group_starts`
+    needs. The last part may be short or empty.
+    """
+    rest: list[pl.DataFrame] = []
     for part in parts:
-        rows = pl.concat([*left, part])
+        rows = pl.concat([*rest, part])
         whole = len(rows) // ROWS_A_GROUP * ROWS_A_GROUP
         if whole:
             yield rows.head(whole)
-        left = [rows.slice(whole)]
-    yield from left
+        rest = [rows.slice(whole)]
+    yield from rest
 
 
 def keys_between(path: Path, least: int, largest: int) -> pl.DataFrame:
-    """Returns those of the kept keys in a file that are between two numbers, both included."""
+    """Returns the kept keys of a file between two numbers, both included, in rising order."""
     bounds = np.array([least, largest], np.uint64)
-    first, last = np.maximum(groups_of(bounds, path, read_provenance(path, anywhere=True)), 0)
-    keys = read_row_groups(path, KEPT_KEYS, np.arange(first, last + 1))
+    groups = possible_row_groups(bounds, path, read_provenance(path, anywhere=True))
+    start, last = np.maximum(groups, 0)
+    keys = read_row_groups(path, KEPT_KEYS, np.arange(start, last + 1))
     return keys.filter(pl.col("key").is_between(*bounds))
 
 
-def groups_of(keys: npt.NDArray[np.uint64], path: Path, facts: Mapping[str, Any]) -> IntArray:
-    """Returns the row groups in which keys are if they are there, -1 where they are not.
+def possible_row_groups(
+    keys: npt.NDArray[np.uint64], path: Path, facts: Mapping[str, Any]
+) -> IntArray:
+    """Returns for each key the only row group of a file that may contain it, or `NO_ROW_GROUP`.
 
     Raises:
-        TableError: the file does not say where its row groups begin.
+        TableError: the provenance has no first keys.
     """
     if FIRST_KEYS not in facts:
         raise TableError(f"{path}: does not say where its row groups begin")
-    return np.searchsorted(np.array(facts[FIRST_KEYS], np.uint64), keys, side="right") - 1
+    starts = np.array(facts[FIRST_KEYS], np.uint64)
+    return np.searchsorted(starts, keys, side="right") - 1
 
 
-def find_keys(path: Path, wanted: pl.DataFrame, asked: AskedRows) -> pl.DataFrame:
-    """Finds keys among those of a table of answers.
+def find_keys(path: Path, instances: pl.DataFrame, rows: RowRange) -> pl.DataFrame:
+    """Finds the answers to instances in a table of answers.
 
     Args:
-        path: the file of the keys.
-        wanted: `key` of what is wanted, `asked_row`, its row in the table of instances, and other
-            columns.
-        asked: the rows of instances that the shard asks.
+        path: the file of the table's keys.
+        instances: `key` and `instance_row`, the row in the table of instances, of each instance
+            without an answer; and any other columns.
+        rows: the rows of instances that the shard asks.
 
     Returns:
-        The columns of `wanted` for the keys that are there, and `row`, which rises.
+        The rows of `instances` that have an answer, with its `row` in the table of answers, in
+        the order of these rows.
 
     Raises:
         TableError: the file is missing or damaged.
     """
     facts = read_provenance(path, anywhere=True)
-    answered = asked_rows_of(path, facts)
-    if answered.table == asked.table:
-        there = wanted.filter(
-            pl.col("asked_row").is_between(answered.first, answered.end, closed="left")
-        )
-        return there.with_columns(row=pl.col("asked_row") - answered.first).sort("row")
-    groups = groups_of(wanted["key"].to_numpy(), path, facts)
-    needed = np.unique(groups[groups >= 0])
-    found = [wanted.clear().with_columns(row=pl.lit(None, pl.UInt32))]
-    for start in range(0, len(needed), GROUPS_AT_ONCE):
-        some = needed[start : start + GROUPS_AT_ONCE]
-        keys = read_row_groups(path, KEPT_KEYS, some)
-        found.append(wanted.filter((groups >= some[0]) & (groups <= some[-1])).join(keys, on="key"))
-    return pl.concat(found).sort("row")
+    file_rows = row_range(path, facts)
+    if file_rows.table == rows.table:
+        in_file = pl.col("instance_row").is_between(file_rows.start, file_rows.end, closed="left")
+        row = pl.col("instance_row") - file_rows.start
+        return instances.filter(in_file).with_columns(row=row).sort("row")
+    groups = possible_row_groups(instances["key"].to_numpy(), path, facts)
+    needed_groups = np.unique(groups[groups != NO_ROW_GROUP])
+    matches = [instances.clear().with_columns(row=pl.lit(None, pl.UInt32))]
+    for start in range(0, len(needed_groups), ROW_GROUPS_AT_ONCE):
+        batch = needed_groups[start : start + ROW_GROUPS_AT_ONCE]
+        keys = read_row_groups(path, KEPT_KEYS, batch)
+        in_batch = (groups >= batch[0]) & (groups <= batch[-1])
+        matches.append(instances.filter(in_batch).join(keys, on="key"))
+    return pl.concat(matches).sort("row")

@@ -1,9 +1,8 @@
 """The stage `predict`: answers one shard of a dataset's instances with one model.
 
-Answers of earlier runs are taken from the store of answers. The rest is asked in parts of a fixed
-number of rows; the answers of some seconds are written together, within a part too, so that a
-killed job goes on where it was. No more than a range of the shard's rows is in memory, however many
-it has.
+Answers of earlier runs come from the store. The model is asked the rest in parts of a fixed number
+of rows. Answers are written every few seconds, also within a part, so that a killed job goes on
+where it was. Only a range of the shard's rows is in memory at a time.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, PromptPart
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.answer_store import Answers, AnswerStore, keep_together, link_or_copy
-from biasgrid.inference.models.kept_keys import AskedRows
+from biasgrid.inference.models.answer_store import Answers, AnswerStore, join_tables, link_or_copy
+from biasgrid.inference.models.kept_keys import RowRange
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
 from biasgrid.tables.files import count_rows, read_provenance
@@ -40,30 +39,26 @@ from biasgrid.tables.schema import answer_schema
 logger = logging.getLogger(__name__)
 
 ROWS_A_PART = 8192
-"""How many rows are asked together: of these batches are made, and with other ones the last bits
-would be others.
-"""
+"""Rows of a part. Batches are made within a part, so that another number changes last digits."""
 SECONDS_A_FILE = 5
-"""From here on what was answered is written: more files cost time, and fewer, where a job is
-killed, more answers.
+"""Answers are written when the oldest is so old. Fewer seconds cost time for more files, more of
+them cost more answers when a job is killed.
 """
 ROWS_IN_MEMORY = 512 * ROWS_A_PART
-"""How many rows of a shard are asked and audited as one; of larger shards the tables are put
-together.
-"""
+"""Rows of a range. A larger shard is answered and audited range by range, and its tables joined."""
 
 
 class ShardFiles(NamedTuple):
-    """Where the files of a shard lie.
+    """The files of a shard.
 
     Attributes:
         instances: the instances table, of all shards.
-        model: the record of the model's checkpoint.
-        predictions: where the predictions table goes.
-        timing: where the fields of `Timing` go, as JSON.
+        model: the record of the model.
+        predictions: the predictions table to write.
+        timing: the file to write `Timing` to, as JSON.
         answers: the folder of the cell's stores of answers.
-        progress: where the job says how far it is; removed when the shard is done.
-        able: what was found out that the model can do, None where nobody looked.
+        progress: the file that says how far the job is; removed when the shard is finished.
+        capabilities: the capabilities of the model; None if its back end has none to find out.
     """
 
     instances: Path
@@ -77,18 +72,17 @@ class ShardFiles(NamedTuple):
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a shard took. It is not part of the table, which is the same for every run of a
-    config.
+    """How long a shard took. The predictions do not have it, so that every run writes the same.
 
     Attributes:
-        rows: how many rows it has.
-        found: how many of them were found in shards that earlier runs have finished.
-        seconds: how long answering the others took, over all runs that did.
-        rows_per_second: the others by the seconds, None where there are none.
-        peak_mb: most memory that the last run used, in MB.
-        gpu_peak_mb: most memory of the GPU that it used, None on a CPU and where nothing was asked.
-        device: what the answers were computed on: `cpu`, `server` or the name of a GPU; several
-            are separated by commas, and none is "".
+        rows: the number of its rows.
+        found: the number of rows with an answer from finished shards of earlier runs.
+        seconds: how long the other rows took, in all runs together.
+        rows_per_second: the other rows by these seconds; None if they took none.
+        peak_mb: the peak of the last run's memory, in MB.
+        gpu_peak_mb: the peak of its GPU memory, in MB; None on a CPU, and if nothing was asked.
+        device: the devices of the answers, separated by commas: `cpu`, `server` or the name of a
+            GPU; "" without rows.
         host: the machine of the last run.
     """
 
@@ -104,14 +98,14 @@ class Timing:
 
 @dataclass(frozen=True)
 class ShardAnswers:
-    """A shard that is answered.
+    """Answers the prompts of a shard, or of one range of its rows.
 
     Attributes:
-        instances: the prompts of the shard.
+        instances: its prompts, with `key`.
         settings: how to predict.
         back_end: the class that answers.
         record: the record of the model.
-        store: the answers of earlier runs.
+        store: the store of answers.
     """
 
     instances: pl.DataFrame
@@ -121,21 +115,25 @@ class ShardAnswers:
     store: AnswerStore
 
     def ask(self, answers: Answers, progress: Progress) -> int | None:
-        """Adds the answers that earlier runs lack, and an audit of all that no finished shard has.
+        """Adds the missing answers, and an audit of all answers that no finished shard has audited.
+
+        Args:
+            answers: the answers of earlier runs; `parts` is in the order of instances afterwards.
+            progress: counts the rows.
 
         Returns:
-            The most memory of a GPU that was used, in MB; None without one.
+            The peak of GPU memory in MB; None without a GPU, or if nothing was to do.
 
         Raises:
-            KeyboardInterrupt: the job was told to end; the answers so far are kept.
+            KeyboardInterrupt: the job was told to end; the answers so far are stored.
         """
-        unfinished = without(self.instances, answers.finished["key"])
-        # A model that has nothing left to say is not even loaded.
-        if unfinished.is_empty():
+        prompts = without_keys(self.instances, answers.from_finished["key"])
+        # The model is not even loaded.
+        if prompts.is_empty():
             return None
-        with ExitStack() as held:
-            back_end = self.back_end.open(self.record, self.settings, unfinished)
-            held.callback(back_end.close)
+        with ExitStack() as resources:
+            back_end = self.back_end.open(self.record, self.settings, prompts)
+            resources.callback(back_end.close)
             self._ask(back_end, answers, progress)
             answers.parts = answers_in_order(answers.parts)
             if back_end.audit is not None:
@@ -144,73 +142,74 @@ class ShardAnswers:
 
     def _ask(self, back_end: BackEnd, answers: Answers, progress: Progress) -> None:
         """Adds the answers of a back end."""
-        unwritten = Unwritten(self.store, answers, progress, back_end)
-        # If the job is told to end, answers are written before the work is waited for.
-        with closing(back_end.answer(self.parts(answers))) as tables, unwritten:
+        buffer = AnswerBuffer(self.store, answers, progress, back_end)
+        # The buffer is left first: if the job is told to end, answers are written before the
+        # back end's work is waited for.
+        with closing(back_end.answer(self.parts(answers))) as tables, buffer:
             for table in tables:
                 progress.advance(len(table))
-                unwritten.add(table)
+                buffer.add(table)
 
     def parts(self, answers: Answers) -> Iterator[PromptPart]:
-        """Yields the parts of the shard that are not answered.
+        """Yields the parts of the shard with a prompt that has no answer yet.
 
-        Parts have the same prompts whether a job was interrupted or not, and so have their batches,
-        and with them the last digits.
+        After an interruption parts have the same prompts as before, and so the same batches and
+        the same last digits.
         """
-        finished = answers.finished["key"]
-        kept = answers.parts["key"].implode()
+        finished_keys = answers.from_finished["key"]
+        answered_keys = answers.parts["key"].implode()
         for start in range(0, len(self.instances), ROWS_A_PART):
-            prompts = without(self.instances.slice(start, ROWS_A_PART), finished)
-            is_answered = prompts["key"].is_in(kept)
+            prompts = without_keys(self.instances.slice(start, ROWS_A_PART), finished_keys)
+            is_answered = prompts["key"].is_in(answered_keys)
             if not is_answered.all():
                 yield PromptPart(prompts, is_answered)
 
 
-class Unwritten:
-    """Answers that are not written yet; use it as a context manager, at whose end all are."""
+class AnswerBuffer:
+    """Answers that are not written yet; a context manager that writes them at its end."""
 
     def __init__(self, store: AnswerStore, answers: Answers, progress: Progress, back_end: BackEnd):
-        """Begins without any.
+        """Begins empty.
 
         Args:
-            store: where they are written, unless the back end keeps its answers itself.
-            answers: to which they are added when they are kept.
-            progress: counts them then.
-            back_end: gives them.
+            store: written to, unless the back end stores its answers itself.
+            answers: written answers are added to it.
+            progress: counts written answers.
+            back_end: gives the answers.
         """
         self.store, self.answers, self.progress = store, answers, progress
         self.device = back_end.device
-        self.is_kept = back_end.keeps_answers
+        self.is_stored_already = back_end.keeps_answers
         self.tables: list[pl.DataFrame] = []
         self.since = time.perf_counter()
 
     def __enter__(self) -> Self:
-        """Starts the time."""
+        """Starts the time that the first answers are said to have taken."""
         self.since = time.perf_counter()
         return self
 
     def __exit__(self, *_error: object) -> None:
-        """Writes the rest, also where the job is told to end."""
+        """Writes the rest, also if the job is told to end."""
         self.write()
 
     def add(self, table: pl.DataFrame) -> None:
-        """Adds answers; writes all when the first ones are some seconds old.
+        """Adds answers, and writes all if the last file is `SECONDS_A_FILE` old.
 
         Args:
-            table: `instance`, `key` and columns of the answer kind.
+            table: `instance`, `key` and columns of the answer kind, which may be incomplete.
         """
         self.tables.append(table)
         if time.perf_counter() - self.since >= SECONDS_A_FILE:
             self.write()
 
     def write(self) -> None:
-        """Writes the answers that there are; an interruption leaves them to the next call."""
+        """Writes all answers; if it is interrupted, they stay for the next call."""
         if not self.tables:
             return
-        table = complete(pl.concat(self.tables, how="diagonal"), self.store.schema)
+        table = with_all_columns(pl.concat(self.tables, how="diagonal"), self.store.schema)
         now = time.perf_counter()
         seconds = now - self.since
-        if not self.is_kept:
+        if not self.is_stored_already:
             self.store.write_part(table, seconds, self.device)
         self.tables, self.since = [], now
         self.answers.add_part(table, seconds, self.device)
@@ -226,34 +225,36 @@ def predict_shard(
     provenance: Mapping[str, Any],
     source: Mapping[str, Any] | None = None,
 ) -> None:
-    """Predicts rows [N (shard-1)/shards, N shard/shards) of an instances table.
+    """Predicts the rows [N (shard-1)/shards, N shard/shards) of an instances table of N rows.
 
     Args:
-        files: where everything lies.
-        shard: which shard, counted from 1.
-        shards: how many there are.
-        path: where the back end is, see `registry.RegistryEntry`.
+        files: the files of the shard.
+        shard: the number of the shard, from 1.
+        shards: the number of shards.
+        path: the reference of the back end, see `registry.RegistryEntry`.
         settings: how to predict.
-        provenance: what the table shall carry besides what is added here.
-        source: where the config has the model from, which its record must say; None where that is
-            not asked.
+        provenance: the provenance of the table; the facts of record, instances and back end are
+            added here.
+        source: the source of the model in the config, which its record must agree with; None to
+            not check that.
 
     Raises:
         ModelError: the model cannot be used for these instances.
         TableError: the instances table is damaged, or of another dataset.
-        UserError: the record is of another model, or what was found out is.
+        UserError: record or capabilities are of another model.
     """
     back_end: type[BackEnd] = load_reference(path)
-    count = count_rows(files.instances)
-    rows = range(count * (shard - 1) // shards, count * shard // shards)
+    row_count = count_rows(files.instances)
+    rows = range(row_count * (shard - 1) // shards, row_count * shard // shards)
     record = read_record(files.model)
     if source is not None:
         check_record(files.model, record, source)
     capabilities = read_capabilities(files.capabilities, files.model) if files.capabilities else {}
     settings = replace(settings, capabilities=capabilities, cell=files.answers)
     identity = {"model": record, "task": settings.task, **back_end.identity(record, settings)}
-    made_by = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
-    folder = files.answers / digest(made_by | identity)[:16]
+    # Another version, code or library may answer differently, and so has a folder of its own.
+    versions = {key: provenance.get(key) for key in ("biasgrid", "code", "libraries")}
+    folder = files.answers / digest(versions | identity)[:16]
     facts = {
         **provenance,
         **identity,
@@ -265,34 +266,36 @@ def predict_shard(
         settings.model, len(rows), settings.seconds_without_progress, files.progress
     ) as progress:
         shard_rows = ShardRows(files.instances, settings, back_end, record, folder, facts, progress)
-        ranges = [shard_rows.answer(some) for some in in_ranges(rows)]
-    schema = answer_schema(settings.answer)
-    table = (
-        ranges[0].table
-        if len(ranges) == 1
-        else keep_together([each.table for each in ranges], schema)
-    )
+        ranges = [shard_rows.answer(range_of_rows) for range_of_rows in split_rows(rows)]
+    table = ranges[0].table
+    if len(ranges) > 1:
+        schema = answer_schema(settings.answer)
+        table = join_tables([answered.table for answered in ranges], schema)
     with whole_file(files.predictions) as partial:
         link_or_copy(table, partial)
     write_timing(len(rows), ranges, files.timing)
     files.progress.unlink(missing_ok=True)
 
 
-def in_ranges(rows: range) -> list[range]:
-    """Divides the rows of a shard into those that are in memory together; a shard without rows is
-    one range.
-    """
-    return [
-        rows[start : start + ROWS_IN_MEMORY]
-        for start in range(0, max(1, len(rows)), ROWS_IN_MEMORY)
-    ]
+def split_rows(rows: range) -> list[range]:
+    """Splits the rows of a shard into ranges that fit into memory; no rows are one empty range."""
+    starts = range(0, max(1, len(rows)), ROWS_IN_MEMORY)
+    return [rows[start : start + ROWS_IN_MEMORY] for start in starts]
 
 
 class AnsweredRange(NamedTuple):
-    """A range of a shard's rows that is answered; the fields but `table` are those of `Timing`."""
+    """A range of a shard's rows with all its answers.
+
+    Attributes:
+        table: its table in the store.
+        found_count: see `Timing.found`.
+        seconds: see `Timing`.
+        gpu_peak_mb: see `Timing`.
+        devices: the devices of its answers.
+    """
 
     table: Path
-    found: int
+    found_count: int
     seconds: float
     gpu_peak_mb: int | None
     devices: Sequence[str]
@@ -300,16 +303,16 @@ class AnsweredRange(NamedTuple):
 
 @dataclass(frozen=True)
 class ShardRows:
-    """What answers the rows of a shard, range by range.
+    """Answers the rows of a shard, range by range.
 
     Attributes:
-        instances: the instances table.
+        instances: the file of the instances table.
         settings: how to predict.
-        back_end: what answers.
-        record: what the model is.
-        folder: the folder of the cell's store of answers.
-        facts: what the provenance of all ranges has in common.
-        progress: what counts the rows.
+        back_end: the class that answers.
+        record: the record of the model.
+        folder: the folder of the store of answers.
+        facts: the provenance that all ranges have in common, with `instances_sha256`.
+        progress: counts the rows.
     """
 
     instances: Path
@@ -321,48 +324,45 @@ class ShardRows:
     progress: Progress
 
     def answer(self, rows: range) -> AnsweredRange:
-        """Answers some rows; their table is in the store of answers from then on."""
+        """Answers a range of rows, and writes their table to the store."""
         instances = with_keys(read_requests(self.instances, self.back_end.READS, rows))
-        asked = AskedRows(self.facts["instances_sha256"], rows.start, rows.stop)
-        store = AnswerStore(self.folder, answer_schema(self.settings.answer), instances, asked)
-        settings = replace(self.settings, cell_cache=store.folder, shard_cache=store.parts)
+        row_range = RowRange(self.facts["instances_sha256"], rows.start, rows.stop)
+        store = AnswerStore(self.folder, answer_schema(self.settings.answer), instances, row_range)
+        settings = replace(self.settings, cell_cache=store.folder, shard_cache=store.parts_folder)
         answers = store.find()
-        found = len(answers.finished)
-        if there := found + len(answers.parts):
-            logger.info("%s: %s rows come from an earlier run", settings.model, there)
-        self.progress.resume(there)
+        found_count = len(answers.from_finished)
+        earlier_count = found_count + len(answers.parts)
+        if earlier_count:
+            logger.info("%s: %s rows come from an earlier run", settings.model, earlier_count)
+        self.progress.resume(earlier_count)
         shard = ShardAnswers(instances, settings, self.back_end, self.record, store)
         gpu_peak = shard.ask(answers, self.progress)
-        said = {"audits": answers.audits, KEPT_AS: store.name, "devices": sorted(answers.devices)}
-        table = answers_in_order(pl.concat([answers.finished, answers.parts])).drop("key")
-        store.keep(table, {**self.facts, **said})
         devices = sorted(answers.devices)
-        return AnsweredRange(store.table, found, answers.seconds, gpu_peak, devices)
+        own_facts = {"audits": answers.audits, KEPT_AS: store.name, "devices": devices}
+        table = answers_in_order(pl.concat([answers.from_finished, answers.parts])).drop("key")
+        store.keep(table, {**self.facts, **own_facts})
+        return AnsweredRange(store.table, found_count, answers.seconds, gpu_peak, devices)
 
 
 def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
-    """Returns requests with their keys in place of what tells those apart that ask the same."""
+    """Returns requests with `key` in place of the column that counts equal ones."""
     return requests.with_columns(request_keys(requests)).drop(ASKED_BEFORE)
 
 
-def without(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
-    """Returns the instances but those of some keys; without any keys not a copy, which may be
-    large.
-    """
+def without_keys(instances: pl.DataFrame, keys: pl.Series) -> pl.DataFrame:
+    """Returns the instances whose key is not among some keys."""
+    # `filter` would copy a large table if there is nothing to leave out.
     return instances.filter(~pl.col("key").is_in(keys.implode())) if len(keys) else instances
 
 
 def answers_in_order(answers: pl.DataFrame) -> pl.DataFrame:
-    """Returns answers by the numbers of their instances; not a copy, which may be large, where they
-    are.
-    """
+    """Returns answers sorted by `instance`."""
+    # `sort` would copy a large table that is sorted already.
     return answers if answers["instance"].is_sorted() else answers.sort("instance")
 
 
-def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
-    """Returns answers with all columns of their schema; a back end leaves out those of which it
-    says nothing.
-    """
+def with_all_columns(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
+    """Returns answers with exactly the columns of a schema; absent ones are null."""
     missing = [
         pl.lit(None, column.dtype.type).alias(name)
         for name, column in schema.columns.items()
@@ -372,18 +372,26 @@ def complete(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.DataFrame:
 
 
 def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None:
-    """Writes how long a shard took, see `Timing`."""
-    found, seconds = sum(each.found for each in ranges), sum(each.seconds for each in ranges)
-    devices = dict.fromkeys(device for each in ranges for device in each.devices)
+    """Writes `Timing` to a file.
+
+    Args:
+        rows: the number of rows of the shard.
+        ranges: its ranges.
+        path: the file.
+    """
+    found_count = sum(answered.found_count for answered in ranges)
+    seconds = sum(answered.seconds for answered in ranges)
+    gpu_peaks = [answered.gpu_peak_mb for answered in ranges if answered.gpu_peak_mb is not None]
+    # Without duplicates, in the order of ranges.
+    devices = dict.fromkeys(device for answered in ranges for device in answered.devices)
     timing = Timing(
         rows=rows,
-        found=found,
+        found=found_count,
         seconds=round(seconds, 3),
-        rows_per_second=round((rows - found) / seconds, 1) if seconds else None,
+        rows_per_second=round((rows - found_count) / seconds, 1) if seconds else None,
+        # In kB on Linux.
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        gpu_peak_mb=max(
-            (each.gpu_peak_mb for each in ranges if each.gpu_peak_mb is not None), default=None
-        ),
+        gpu_peak_mb=max(gpu_peaks, default=None),
         device=", ".join(devices),
         host=socket.gethostname(),
     )

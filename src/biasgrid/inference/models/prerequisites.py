@@ -1,6 +1,6 @@
-"""What is known of a model before it is asked: its record, and what was found out that it can do.
+"""The record and the capabilities of a model, which must be there before it is asked.
 
-Both must be of the model that is asked: a file of another one that was laid in place is refused.
+Files of another model that somebody has put in their place are refused.
 """
 
 from __future__ import annotations
@@ -13,78 +13,87 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_run_json, write_text
-from biasgrid.inference.checkpoints.checkpoint import read_record
+from biasgrid.inference.checkpoints.checkpoint import has_checkpoint, read_record
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
 
-OF_RECORD = "of_record"
-"""The key that says of which record something was found out, by its digest."""
-OF_SOURCE = {"checkpoint": "checkpoint", "folder": "folder", "revision": "requested"}
-"""What the source of a checkpoint is called in its record."""
+RECORD_DIGEST = "of_record"
+"""The key of capabilities that has the digest of the model's record."""
+RECORD_KEYS = {"checkpoint": "checkpoint", "folder": "folder", "revision": "requested"}
+"""The keys of a checkpoint's source, and their names in the record."""
 
 
 def write_capabilities(path: Path, record: Path, capabilities: Mapping[str, Any]) -> None:
-    """Writes what a model can do, and of which record that was found out."""
-    content = {**capabilities, OF_RECORD: digest(read_record(record))}
+    """Writes the capabilities of a model.
+
+    Args:
+        path: the file to write.
+        record: the file of the model's record.
+        capabilities: the capabilities.
+    """
+    content = {**capabilities, RECORD_DIGEST: digest(read_record(record))}
     write_text(path, json.dumps(content, indent=2) + "\n")
 
 
 def read_capabilities(path: Path, record: Path) -> dict[str, Any]:
-    """Reads what a model can do.
+    """Reads the capabilities of a model.
 
     Args:
-        path: what `write_capabilities` has written.
-        record: the model's record.
+        path: a file from `write_capabilities`.
+        record: the file of the model's record.
 
     Raises:
         UserError: the file is damaged, or of another record.
     """
     content = read_run_json(path, "what a model can do")
-    if not isinstance(content, dict) or content.get(OF_RECORD) != digest(read_record(record)):
+    if not isinstance(content, dict) or content.get(RECORD_DIGEST) != digest(read_record(record)):
         raise UserError(f"{path}: does not describe the model in {record}; {REMEDY}")
-    return {key: value for key, value in content.items() if key != OF_RECORD}
+    return {key: value for key, value in content.items() if key != RECORD_DIGEST}
 
 
-def record_of(path: str | Path, source: Mapping[str, Any]) -> dict[str, Any]:
-    """Reads the record of a checkpoint that the config has from some source; see `check_record`."""
+def read_model_record(path: str | Path, source: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the record of a model, and checks that it is of a source; see `check_record`."""
     record = read_record(path)
     check_record(Path(path), record, source)
     return record
 
 
 def check_record(path: Path, record: Mapping[str, Any], source: Mapping[str, Any]) -> None:
-    """Refuses the record of another model than the one that the config has.
+    """Refuses the record of another model than the one in the config.
 
     Args:
-        path: the record's file.
-        record: what stands there.
-        source: where the config has it from, see `Config.model_record_arguments`,
-            `base_record_arguments` and `tokenizer_record_arguments`.
+        path: the record's file, for the message.
+        record: the record.
+        source: the source of the model in the config, see `Config.model_record_arguments`: `keys`
+            of a model without checkpoint, else the keys of `RECORD_KEYS`.
 
     Raises:
-        UserError: with what differs.
+        UserError: with the first difference.
     """
+    # As JSON, because records were read from JSON: a tuple is a list there.
     source = json.loads(json.dumps(source))
-    if "keys" in source:
-        known = record.get("keys")
-        pairs = [(key, (known or {}).get(key), value) for key, value in source["keys"].items()]
+    if has_checkpoint(source):
+        pairs = [(key, record.get(name), source[key]) for key, name in RECORD_KEYS.items()]
     else:
-        pairs = [(key, record.get(name), source[key]) for key, name in OF_SOURCE.items()]
-    for key, found, expected in pairs:
-        if found != expected:
+        record_keys = record.get("keys") or {}
+        pairs = [(key, record_keys.get(key), value) for key, value in source["keys"].items()]
+    for key, recorded, expected in pairs:
+        if recorded != expected:
             raise UserError(
-                f"{path}: is the record of another model: its {key} is {value_text(found)}; "
+                f"{path}: is the record of another model: its {key} is {value_text(recorded)}; "
                 f"expected {value_text(expected)}, as in the config; {REMEDY}"
             )
 
 
-def keep_capabilities(capabilities: Path, kept: Path) -> None:
-    """Copies what is there at the beginning of a run; what somebody has removed is found out anew.
+def copy_capabilities(capabilities: Path, copies: Path) -> None:
+    """Copies all capabilities at the beginning of a run, before Snakemake deletes outputs.
+
+    A file that somebody has removed is not copied, so that it is found out anew.
 
     Args:
-        capabilities: the folder of what was found out, which need not be there.
-        kept: the folder of the copies, which is emptied before.
+        capabilities: the folder of capabilities, which need not exist.
+        copies: the folder of the copies, which is replaced.
     """
-    shutil.rmtree(kept, ignore_errors=True)
+    shutil.rmtree(copies, ignore_errors=True)
     if capabilities.is_dir():
-        shutil.copytree(capabilities, kept)
+        shutil.copytree(capabilities, copies)

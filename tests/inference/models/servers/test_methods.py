@@ -29,7 +29,7 @@ def echoed(*unread: str, finish: str = "stop") -> OptionScores:
                     scores if is_read else None,
                 )
             )
-    return Echo({}).scores(PROMPT, OPTIONS, answers)
+    return Echo({}).read_answers(PROMPT, OPTIONS, answers)
 
 
 def test_echoed_options_have_the_probability_of_their_forms_alone() -> None:

@@ -87,7 +87,7 @@ def known_capabilities(
     """Returns the capabilities that an earlier run found, None if they are of another server.
 
     Args:
-        path: the file of the earlier run, which may be missing; see `keep_capabilities`.
+        path: the file of the earlier run, which may be missing; see `copy_capabilities`.
         record: the model's record.
         section: its section of the config; None is returned for a model that has no server.
     """

@@ -78,7 +78,7 @@ def predicted_requests(predictions: Path, folder: Path) -> list[tuple[str | None
     # Not imported at the top: a plan without predictions needs none of these.
     import polars as pl
 
-    from biasgrid.inference.models.kept_keys import keys_beside
+    from biasgrid.inference.models.kept_keys import keys_path
     from biasgrid.tables.files import TableError, read_provenance
     from biasgrid.tables.provenance import KEPT_AS
 
@@ -89,7 +89,7 @@ def predicted_requests(predictions: Path, folder: Path) -> list[tuple[str | None
         asked_with = facts.get("asked_with", "")
         path = predictions
         if KEPT_AS in facts:
-            path = keys_beside(folder / facts["store"] / facts[KEPT_AS])
+            path = keys_path(folder / facts["store"] / facts[KEPT_AS])
         keys = pl.read_parquet(path, columns=["key"], glob=False)["key"]
         return [(answered_by, asked_with, key) for key in keys.to_list()]
     except (TableError, pl.exceptions.PolarsError, OSError):
