@@ -14,7 +14,7 @@ from tiny_checkpoints import LABELS, OTHER_TOKENIZERS, TOKENIZERS
 from transformers import AutoModelForSequenceClassification, BertConfig
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.predict import complete
+from biasgrid.inference.models.predict import with_all_columns
 from biasgrid.inference.models.text_classification import class_order
 from biasgrid.tables.answers.choice import SCHEMA
 from biasgrid.tables.files import TableError, read_provenance, write_table
@@ -183,6 +183,6 @@ def test_what_is_no_probability_is_no_prediction(
     tmp_path: Path, probabilities: list[float]
 ) -> None:
     rows = {"instance": [0, 1], "probabilities": [[0.5, 0.5], probabilities]}
-    cluster = complete(pl.DataFrame(rows, schema={"instance": pl.UInt32, **FLOATS}), SCHEMA)
+    cluster = with_all_columns(pl.DataFrame(rows, schema={"instance": pl.UInt32, **FLOATS}), SCHEMA)
     with pytest.raises(TableError, match=r"each in 0\.\.1"):
         write_table(cluster, tmp_path / "predictions.parquet", SCHEMA, {})
