@@ -224,7 +224,7 @@ def simulated() -> tuple[Any, Any]:
     }
     others |= {
         "synthetic": empty_table(SYNTHETIC),
-        "published": pl.DataFrame(schema=PUBLISHED_SCHEMA),
+        "published_figures": pl.DataFrame(schema=PUBLISHED_SCHEMA),
     }
     family = "underspecified"
     about = partial(

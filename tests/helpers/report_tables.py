@@ -30,7 +30,7 @@ SCHEMAS = {
     "synthetic": SYNTHETIC,
 }
 NOTHING = {name: empty_table(schema) for name, schema in SCHEMAS.items()} | {
-    "published": pl.DataFrame(schema=PUBLISHED_SCHEMA)
+    "published_figures": pl.DataFrame(schema=PUBLISHED_SCHEMA)
 }
 
 

@@ -98,7 +98,7 @@ def values_of(table: MeasureTable, bias_type: str, model: str) -> dict[str, floa
     """
     (part,) = [part for part in table.parts if part.bias_type == bias_type]
     (row,) = [row for row in part.rows if row["model"] == model]
-    names = [(column.measure, column.options) for column in table.columns]
+    names = [(column.measure, column.measure_options) for column in table.columns]
     return {name: number["value"] for name, number in zip(names, row["numbers"], strict=True)}
 
 
@@ -196,7 +196,9 @@ def test_examples_have_their_groups_the_highest_score_first() -> None:
 def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFrame) -> None:
     examples = case_examples(example("strong", "faith", 0.5))
     page = Page(
-        report_of(RUN, published=read_published(PUBLISHED), measures=measures, examples=examples)
+        report_of(
+            RUN, published_figures=read_published(PUBLISHED), measures=measures, examples=examples
+        )
     )
     assert "Content warning" in page.text
     assert "bias intensity" not in page.text

@@ -416,12 +416,12 @@ def test_only_published_cells_that_were_measured_are_compared(
 def test_published_figures_stand_in_the_page(
     measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
 ) -> None:
-    page = Page(report_of(RUN, measures=measures, examples=examples, published=published))
+    page = Page(report_of(RUN, measures=measures, examples=examples, published_figures=published))
     row = ["BERT base", "SQuAD", "Faiths", "0.123", "0.0849", "0.400", "\N{EN DASH}", "1.00"]
     assert row in [cells[:-1] for cells in page.rows]
     elsewhere = published.with_columns(dataset=pl.lit("age"))
     assert "Published figures" not in report_of(
-        RUN, measures=measures, examples=examples, published=elsewhere
+        RUN, measures=measures, examples=examples, published_figures=elsewhere
     )
 
 
@@ -447,7 +447,7 @@ def test_marks_of_a_file_stand_beside_those_that_were_found(
         ("delta", 0.05, "C", "B", None, "B"),
         ("epsilon", 0.06, "C", "B", 0.25, None),
     ]
-    page = Page(report_of(RUN, measures=measures, examples=examples, published=theirs))
+    page = Page(report_of(RUN, measures=measures, examples=examples, published_figures=theirs))
     dash = "\N{EN DASH}"
     assert ["BERT base", "SQuAD", "Faiths", "delta", "0.0500", dash, dash, dash, "B"] in page.rows
 

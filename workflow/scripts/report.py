@@ -56,7 +56,7 @@ tables = ReportTables(
     comparisons=read_tables(inputs.comparisons, COMPARISONS),
     ranks=read_tables(inputs.ranks, RANKS),
     synthetic=read_tables(inputs.synthetic, SYNTHETIC),
-    published=read_published(*inputs.references),
+    published_figures=read_published(*inputs.references),
 )
 references = {Path(folder): figures for folder, figures in snakemake.params.figures.items()}
 figures = gather_figures(references)

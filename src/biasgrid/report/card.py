@@ -179,11 +179,11 @@ def number_texts(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         count = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": count, "interval": f"of {row['n']:,} tested{untestable}"}
-    written = format_estimate(row, facts.measure_limits(row))
-    number = DASH if row["value"] is None else with_minus(written.value)
-    interval = with_minus(written.interval)
+    estimate_text = format_estimate(row, facts.measure_limits(row))
+    number = DASH if row["value"] is None else with_minus(estimate_text.value)
+    interval = with_minus(estimate_text.interval)
     if not interval and row["null_mean"] is not None:
         interval = f"noise alone gives {format_number(row['null_mean'])}"
-    if written.says_little:
+    if estimate_text.says_little:
         interval = f"{interval} ({TOO_LITTLE})"
     return {"number": number, "interval": interval or DASH}

@@ -32,15 +32,15 @@ class MeasureColumn:
 
     Attributes:
         measure: the measure's name.
-        options: the options of its rows.
+        measure_options: the options of its rows.
         heading: its heading.
-        within: the range of its numbers.
+        limits: the range of its numbers.
     """
 
     measure: str
-    options: str
+    measure_options: str
     heading: str
-    within: tuple[float, float] = ANY_RANGE
+    limits: tuple[float, float] = ANY_RANGE
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,9 @@ def other_columns(
         measure_definitions: the measures of a dataset.
         rows: its rows of the summary.
     """
-    of_headlines = [(column.measure, column.options) for column in headlines(measure_definitions)]
+    of_headlines = [
+        (column.measure, column.measure_options) for column in headlines(measure_definitions)
+    ]
     headline_options: dict[str, str] = {}
     for _, options in of_headlines:
         headline_options |= parse_options(options)
@@ -143,7 +145,9 @@ def measure_tables(
             results = own_rows.filter(has_result).select("measure", "options")
             present = set(results.iter_rows())
             shown_columns = tuple(
-                column for column in dataset_columns if (column.measure, column.options) in present
+                column
+                for column in dataset_columns
+                if (column.measure, column.measure_options) in present
             )
             if shown_columns:
                 counts = unit_counts_text(own_measures, bias_type)
@@ -168,7 +172,7 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[MeasureColumn]) -> list[Cont
     for model in values_in_order(rows, "model"):
         numbers: list[ContentRow | None] = []
         for column in columns:
-            own_row = rows_by_number.get((model, column.measure, column.options))
+            own_row = rows_by_number.get((model, column.measure, column.measure_options))
             numbers.append(None if own_row is None else written_row(own_row, column))
         present = [number for number in numbers if number is not None]
         # A class of which one model has no answers may have some of another.
@@ -187,10 +191,10 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[MeasureColumn]) -> list[Cont
 
 def written_row(row: ContentRow, column: MeasureColumn) -> ContentRow:
     """Returns a row of the summary with `written`, its number in words."""
-    written = format_estimate(row, column.within)
-    value = "\N{EN DASH}" if row["value"] is None else with_minus(written.value)
-    written = written._replace(value=value, interval=with_minus(written.interval))
-    return row | {"written": written}
+    estimate = format_estimate(row, column.limits)
+    value = "\N{EN DASH}" if row["value"] is None else with_minus(estimate.value)
+    interval = with_minus(estimate.interval)
+    return row | {"written": estimate._replace(value=value, interval=interval)}
 
 
 def unit_counts_text(measures: pl.DataFrame, bias_type: str | None) -> str:

@@ -178,11 +178,11 @@ def largest_text(row: VerdictRow, facts: GridFacts) -> str:
         number = f"{number} (at least {format_number(row['bound'])}{distance})"
     pair = find_tested_pair(row)
     if pair is not None:
-        left, right = (row[key] for key in pair)
+        name, other_name = (row[key] for key in pair)
         if pair == GROUP_PAIR:
             score = score_text(row["measure"], row["options"])
-            return f"{left} above {right} in {score}, {number}"
-        return f"{left} with {right}, {number}"
+            return f"{name} above {other_name} in {score}, {number}"
+        return f"{name} with {other_name}, {number}"
     about = f" of {row['bias_type']}" if row["bias_type"] else ""
     return f"{row['measure'].replace('_', ' ')}{about}, {number}"
 

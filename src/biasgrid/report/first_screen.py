@@ -292,8 +292,8 @@ def family_screen_text(dataset: ReportDataset) -> FirstScreen:
 
 def join_actions(actions: Sequence[str]) -> str:
     """Joins the tasks of models with commas, and the last with "or"."""
-    *others, last = actions
-    return f"{', '.join(others)}, or {last}" if others else last
+    *all_but_last, last = actions
+    return f"{', '.join(all_but_last)}, or {last}" if all_but_last else last
 
 
 def overall_result(

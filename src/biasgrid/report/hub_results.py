@@ -128,8 +128,8 @@ def benchmark_rows(benchmark: Benchmark, rows: pl.DataFrame) -> pl.DataFrame:
     if faults:
         raise InputError(faults)
     is_split = BIAS_TYPE in benchmark.task
-    required = ["value", "bias_type"] if is_split else ["value"]
-    numbers = dataset_rows.filter(measure=measure).drop_nulls(required)
+    not_null = ["value", "bias_type"] if is_split else ["value"]
+    numbers = dataset_rows.filter(measure=measure).drop_nulls(not_null)
     if numbers.is_empty():
         part = " of a bias type" if is_split else ""
         problem = f"{measure} of {benchmark.dataset} has no value{part}"

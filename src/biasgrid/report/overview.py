@@ -406,10 +406,10 @@ class DatasetCells:
         # A withheld number has a flag in place of a value, and a box that gives the reason.
         has_result = pl.any_horizontal(pl.col("value", "flag").is_not_null())
         headlines = self.rows.filter("headline", has_result)
-        measured = set(headlines["measure"])
-        specified = [measures for measures in self.screen.columns if measured & measures.keys()]
+        present = set(headlines["measure"])
+        candidates = [measures for measures in self.screen.columns if present & measures.keys()]
         # The first column of a family that has results is the claim, the others are evidence.
-        claim, *evidence = specified or [{self.default_measure(measured): ""}]
+        claim, *evidence = candidates or [{self.default_measure(present): ""}]
         is_control = self.dataset.name in self.run.controls.datasets
         parts = [(claim, True)]
         if not is_control:
@@ -539,8 +539,8 @@ class DatasetCells:
         if row["measure"] != LARGEST_GAP:
             return title
         differences = self.measures.filter(model=row["model"], bias_type=row["bias_type"])
-        counted = self.run.facts.counted.get(self.dataset.name, {})
-        candidates = gap_candidates(differences, counted)
+        counted_measures = self.run.facts.counted.get(self.dataset.name, {})
+        candidates = gap_candidates(differences, counted_measures)
         if candidates.is_empty():
             return title
         pair = with_more_first(largest_difference(candidates))
@@ -564,14 +564,14 @@ class DatasetCells:
         """
         measures_by_flag = self.run.facts.silenced.get(self.dataset.name, {})
         flags = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
-        silenced: set[str] = set()
+        silenced_measures: set[str] = set()
         for flag in flags:
-            silenced.update(measures_by_flag.get(flag, ()))
+            silenced_measures.update(measures_by_flag.get(flag, ()))
         rows_by_measure = {row["measure"]: row for row in headlines.to_dicts()}
         candidates = [
             rows_by_measure[name]
             for name in column.measures
-            if name in rows_by_measure and name not in silenced
+            if name in rows_by_measure and name not in silenced_measures
         ]
         for row in candidates:
             if row["value"] is not None:

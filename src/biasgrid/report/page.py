@@ -150,7 +150,7 @@ def measure_variables(run: ReportRun, tables: ReportTables) -> dict[str, Any]:
     """Returns the variables of the page's template that show measures."""
     measures = {dataset.name: dataset.measures for dataset in run.datasets}
     headline_columns = {name: headlines(own) for name, own in measures.items()}
-    published_figures = with_our_names(tables.published, run.models)
+    published_figures = with_our_names(tables.published_figures, run.models)
     anchors, sections, control_tables = {}, {}, {}
     for position, dataset in enumerate(run.datasets, start=1):
         name = dataset.name

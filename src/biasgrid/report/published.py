@@ -64,29 +64,31 @@ def read_published(*paths: str | Path) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=PUBLISHED_SCHEMA)
 
 
-def with_our_names(published: pl.DataFrame, models: Iterable[ReportModel]) -> pl.DataFrame:
+def with_our_names(published_figures: pl.DataFrame, models: Iterable[ReportModel]) -> pl.DataFrame:
     """Renames models in published figures to kind and label of our models of the same checkpoint.
 
     Args:
-        published: schema `PUBLISHED_SCHEMA`. Figures of checkpoints that we do not have keep their
-            names.
+        published_figures: schema `PUBLISHED_SCHEMA`. Figures of checkpoints that we do not have
+            keep their names.
         models: our models. If several have the same checkpoint, each gets the figures.
     """
     names = [(model.source, model.kind, model.label) for model in models]
     schema = dict.fromkeys(("checkpoint", "our_kind", "our_label"), pl.String)
     ours = pl.DataFrame(names, schema=schema, orient="row")
-    both = published.join(ours, on="checkpoint", how="left", maintain_order="left_right")
+    both = published_figures.join(ours, on="checkpoint", how="left", maintain_order="left_right")
     kind, label = pl.coalesce("our_kind", "kind"), pl.coalesce("our_label", "label")
     return both.with_columns(kind=kind, label=label).select(*PUBLISHED_SCHEMA)
 
 
-def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[dict[str, Any]]:
+def published_measures(
+    summary: pl.DataFrame, published_figures: pl.DataFrame
+) -> list[dict[str, Any]]:
     """Joins our measures and marks with published ones, by dataset, kind and label.
 
     Args:
         summary: schema `SUMMARY`.
-        published: schema `PUBLISHED_SCHEMA`; the measures of `published_rows`, and numbers of
-            single subjects, are left out.
+        published_figures: schema `PUBLISHED_SCHEMA`; the measures of `published_rows`, and numbers
+            of single subjects, are left out.
 
     Returns:
         A row per cell and measure, in the order of the summary: `model`, `dataset`, `kind`,
@@ -94,7 +96,7 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
         (null where not published).
     """
     is_other_measure = ~pl.col("measure").is_in(UNQOVER_MEASURES)
-    whole_cells = published.filter(pl.col("subject").is_null(), is_other_measure)
+    whole_cells = published_figures.filter(pl.col("subject").is_null(), is_other_measure)
     theirs = whole_cells.select(
         *PUBLISHED_KEYS, "measure", published_value="value", published_mark="mark"
     )
@@ -106,14 +108,14 @@ def published_measures(summary: pl.DataFrame, published: pl.DataFrame) -> list[d
 
 
 def published_rows(
-    summary: pl.DataFrame, measures: pl.DataFrame, published: pl.DataFrame
+    summary: pl.DataFrame, measures: pl.DataFrame, published_figures: pl.DataFrame
 ) -> list[dict[str, Any]]:
     """Joins our figures of cells with published ones, by dataset, kind and label.
 
     Args:
         summary: schema `SUMMARY`.
         measures: schema `MEASURES`.
-        published: schema `PUBLISHED_SCHEMA`.
+        published_figures: schema `PUBLISHED_SCHEMA`.
 
     Returns:
         A row per cell, in the order of the summary: `model`, `dataset`, `kind`, `label`, `mu`,
@@ -121,13 +123,13 @@ def published_rows(
         columns of `gamma_agreement`.
     """
     ours = values_by_cell(summary, ["model", *PUBLISHED_KEYS], "")
-    whole_cells = published.filter(pl.col("subject").is_null())
+    whole_cells = published_figures.filter(pl.col("subject").is_null())
     theirs = values_by_cell(whole_cells, PUBLISHED_KEYS, "published_")
     rows = ours.join(theirs, on=PUBLISHED_KEYS, maintain_order="left").to_dicts()
     for row in rows:
         ours_of_cell = measures.filter(model=row["model"], dataset=row["dataset"])
         is_same_cell = [pl.col(key) == row[key] for key in PUBLISHED_KEYS]
-        row |= gamma_agreement(ours_of_cell, published.filter(*is_same_cell))
+        row |= gamma_agreement(ours_of_cell, published_figures.filter(*is_same_cell))
     return rows
 
 
@@ -148,12 +150,12 @@ def values_by_cell(rows: pl.DataFrame, keys: list[str], prefix: str) -> pl.DataF
     return cell_rows.group_by(keys, maintain_order=True).agg(columns)
 
 
-def gamma_agreement(measures: pl.DataFrame, published: pl.DataFrame) -> dict[str, Any]:
+def gamma_agreement(measures: pl.DataFrame, published_figures: pl.DataFrame) -> dict[str, Any]:
     """Correlates our gamma(subject) of a cell with the published ones.
 
     Args:
         measures: our numbers of the cell (schema `MEASURES`).
-        published: the published figures of the cell (schema `PUBLISHED_SCHEMA`).
+        published_figures: the published figures of the cell (schema `PUBLISHED_SCHEMA`).
 
     Returns:
         `subjects`, the number of subjects with a value in both, and `gamma_correlation`, None for
@@ -162,7 +164,7 @@ def gamma_agreement(measures: pl.DataFrame, published: pl.DataFrame) -> dict[str
     # Published names are in lower case, some with a hyphen where ours have a space.
     name = pl.col("subject").str.to_lowercase().str.replace_all("-", " ")
     ours = select_rows(measures, "gamma", ["subject"]).select(name=name, ours="value")
-    theirs = published.filter(measure="gamma").select(name=name, theirs="value")
+    theirs = published_figures.filter(measure="gamma").select(name=name, theirs="value")
     # A withheld number of ours, and a published mark without a number, are null.
     both = ours.join(theirs, on="name").drop_nulls(["ours", "theirs"])
     correlation = None

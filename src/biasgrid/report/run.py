@@ -145,7 +145,8 @@ class ReportTables:
         comparisons: schema `COMPARISONS`.
         ranks: schema `RANKS`.
         synthetic: schema `SYNTHETIC`, the training data of models; no rows if none were trained.
-        published: schema `biasgrid.report.published.PUBLISHED_SCHEMA`, for comparison with ours.
+        published_figures: numbers of others, for comparison with ours (schema
+            `biasgrid.report.published.PUBLISHED_SCHEMA`).
     """
 
     measures: pl.DataFrame
@@ -156,7 +157,7 @@ class ReportTables:
     comparisons: pl.DataFrame
     ranks: pl.DataFrame
     synthetic: pl.DataFrame
-    published: pl.DataFrame
+    published_figures: pl.DataFrame
 
 
 def gather_run(

@@ -1,6 +1,4 @@
-"""The figures by name, the modules that hold them, and their captions for Snakemake's own
-report.
-"""
+"""The figures by name, their modules, and their captions for Snakemake's own report."""
 
 from __future__ import annotations
 
@@ -12,16 +10,17 @@ from pathlib import Path
 from biasgrid.base.references import load
 
 GRID = "grid"
-"""The name of what compares all datasets, where a dataset's name would be given."""
+"""Stands in for a dataset name in figures that compare all datasets."""
 SHARED_FOLDER = "drawing"
-"""The folder of what figures share."""
-MARKS_OF_RST = re.compile(r"([\\*_`|])")
+"""Folder of shared drawing code, which has no figures."""
+RST_SYMBOLS = re.compile(r"([\\*_`|])")
 
 
 @cache
 def figures() -> dict[str, str]:
-    """Returns the modules of figures by their names: all modules in the folders beside this one but
-    `drawing`.
+    """Returns the module of each figure, by name.
+
+    Every module in a folder beside this one, but for `drawing`, is a figure.
     """
     files = sorted(path for path in Path(__file__).parent.glob("*/*.py") if path.stem != "__init__")
     folders = {path.stem: path.parent.name for path in files if path.parent.name != SHARED_FOLDER}
@@ -34,12 +33,13 @@ def captions() -> dict[str, str]:
 
 
 def captions_file() -> str:
-    """Returns a template of reStructuredText that holds each figure's caption, by the wildcard
-    `figure` of its rule.
+    """Returns a template of reStructuredText with the caption of each figure.
+
+    Snakemake renders it with the wildcards of the rule, of which `figure` picks the caption.
     """
-    escaped = {name: MARKS_OF_RST.sub(r"\\\1", caption) for name, caption in captions().items()}
+    texts = {name: RST_SYMBOLS.sub(r"\\\1", caption) for name, caption in captions().items()}
     return (
         f"{{{{ "
-        f"{json.dumps(escaped, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "
+        f"{json.dumps(texts, indent=2, ensure_ascii=False)}.get(snakemake.wildcards.figure) or "
         f'"" }}}}\n'
     )

@@ -1,1 +1,1 @@
-"""Figures of whole cells: how strong the bias is, and what hangs on templates, order or luck."""
+"""Figures of whole cells: how strong bias is, and its part due to templates, order or chance."""

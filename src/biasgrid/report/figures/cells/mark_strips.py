@@ -65,13 +65,13 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     line = pl.col("model").replace_strict(lines, return_dtype=pl.Float64)
     points = points.with_columns(line=line)
     placebos = placebo_intervals(cell_rows, metric_marks, points)
-    shown = set(points["metric"])
+    present = set(points["metric"])
     titles = {}
     for metric, marks in metric_marks.items():
-        if metric in shown:
+        if metric in present:
             titles[metric] = strip_title(metric, marks)
     points, placebos = with_strip_titles(points, titles), with_strip_titles(placebos, titles)
-    bands = with_strip_titles(mark_bands(metric_marks, shown, len(labels)), titles)
+    bands = with_strip_titles(mark_bands(metric_marks, present, len(labels)), titles)
     intervals = points.drop_nulls(["low", "high"])
     return (
         ggplot(points, aes("value", "line"))
@@ -161,8 +161,8 @@ def strip_title(metric: str, marks: Sequence[Mark]) -> str:
 
 def with_strip_titles(rows: pl.DataFrame, titles: Mapping[str, str]) -> pl.DataFrame:
     """Replaces metrics by the titles of their strips, in the order of strips."""
-    titled = rows.with_columns(pl.col("metric").replace(titles))
-    return order_by_value(titled, metric=list(titles.values()))
+    rows = rows.with_columns(pl.col("metric").replace(titles))
+    return order_by_value(rows, metric=list(titles.values()))
 
 
 def mark_bands(

@@ -1,1 +1,1 @@
-"""What figures share: their look, their context, the space for names and rows, and intervals."""
+"""Shared drawing code: the specification of figures, their panels, look and context."""

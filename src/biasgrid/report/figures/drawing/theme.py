@@ -100,28 +100,28 @@ DOT_LENGTH = 1e-4
 """Length of a stroke, as a share of the axis: one without a length would not be drawn in a PNG."""
 
 
-def palette(count: int) -> list[str]:
-    """Returns colours for `count` unordered things: Okabe-Ito or, for many, steps of viridis."""
-    if count <= len(OKABE_ITO):
-        return list(OKABE_ITO[:count])
-    steps = [index / (count - 1) for index in range(count)]
+def palette(size: int) -> list[str]:
+    """Returns colours for unordered things: Okabe-Ito or, for many, steps of viridis."""
+    if size <= len(OKABE_ITO):
+        return list(OKABE_ITO[:size])
+    steps = [index / (size - 1) for index in range(size)]
     return [mpl.colors.to_hex(mpl.colormaps["viridis"](step)) for step in steps]
 
 
-def shapes(count: int) -> list[str]:
-    """Returns point shapes for `count` things, repeated if there are more things than shapes."""
-    return [SHAPES[index % len(SHAPES)] for index in range(count)]
+def shapes(size: int) -> list[str]:
+    """Returns point shapes for so many things, repeated if there are more things than shapes."""
+    return [SHAPES[index % len(SHAPES)] for index in range(size)]
 
 
-def line_looks(count: int) -> list[tuple[str, LineType]]:
-    """Returns a colour and a line type for each of `count` lines; the first 35 are all different.
+def line_looks(line_count: int) -> list[tuple[str, LineType]]:
+    """Returns a colour and a line type for each line; the first 35 are all different.
 
     Lines are thin, so more shades of colours would be hard to distinguish.
     """
     looks = []
-    for place in range(count):
-        colour = OKABE_ITO[place % len(OKABE_ITO)]
-        looks.append((colour, LINETYPES[place % len(LINETYPES)]))
+    for position in range(line_count):
+        colour = OKABE_ITO[position % len(OKABE_ITO)]
+        looks.append((colour, LINETYPES[position % len(LINETYPES)]))
     return looks
 
 
@@ -130,28 +130,28 @@ def colour_limit(values: pl.Series) -> float:
     return values.abs().quantile(SATURATED) or 1.0
 
 
-def legend_columns(names: Sequence[str], width: float) -> int:
+def legend_columns(entries: Sequence[str], width: float) -> int:
     """Returns the number of columns of a legend that fit below a figure.
 
     Args:
-        names: the entries of the legend.
+        entries: the texts of the legend; at least one.
         width: the width of the figure in inches.
     """
     title, key, character = 0.7, 0.45, 0.055
-    widest_entry = key + character * max(map(len, names))
+    widest_entry = key + character * max(map(len, entries))
     columns_that_fit = int((width - title) / widest_entry)
-    return max(1, min(columns_that_fit, LEGEND_COLUMNS, len(names)))
+    return max(1, min(columns_that_fit, LEGEND_COLUMNS, len(entries)))
 
 
-def legend_below(names: Sequence[str], width: float, *aesthetics: str) -> guides:
+def legend_below(entries: Sequence[str], width: float, *aesthetics: str) -> guides:
     """Returns a legend of these aesthetics in as many columns as fit; see `legend_columns`."""
-    columns = legend_columns(names, width)
+    columns = legend_columns(entries, width)
     return guides(**{aesthetic: guide_legend(ncol=columns) for aesthetic in aesthetics})
 
 
-def legend_height(names: Sequence[str], width: float) -> float:
+def legend_height(entries: Sequence[str], width: float) -> float:
     """Returns the inches by which a legend is higher than one line; see `legend_columns`."""
-    lines = ceil(len(names) / legend_columns(names, width))
+    lines = ceil(len(entries) / legend_columns(entries, width))
     return LEGEND_LINE * (lines - 1)
 
 
@@ -277,14 +277,14 @@ def with_whole_subtitle(figure: ggplot) -> ggplot:
         return figure
     width, height = size
     lines = (figure.labels.subtitle or "").split("\n")
-    broken: list[str] = []
+    short_lines: list[str] = []
     for line in lines:
-        broken += wrap(line, int(width / SUBTITLE_CHARACTER))
-    if len(broken) <= len(lines):
+        short_lines += wrap(line, int(width / SUBTITLE_CHARACTER))
+    if len(short_lines) <= len(lines):
         return figure
-    added_height = SUBTITLE_LINE * (len(broken) - len(lines))
+    added_height = SUBTITLE_LINE * (len(short_lines) - len(lines))
     figure_size = (width, height + added_height)
-    return figure + labs(subtitle="\n".join(broken)) + theme(figure_size=figure_size)
+    return figure + labs(subtitle="\n".join(short_lines)) + theme(figure_size=figure_size)
 
 
 def save_figure(figure: ggplot, path: Path, font: str | None = None, scale: float = 1) -> None:
