@@ -84,9 +84,9 @@ def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measu
 def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
     found = CellSums(AnsweredGroups(golden), None)
     sums = [each for each in measures_of_swap_groups(found) if not isinstance(each, pl.DataFrame)]
-    assert_allclose(find_sums(sums, "room", ()).values, GOLDEN["room"], rtol=RELATIVE)
+    assert_allclose(find_sums(sums, "room", keys=()).values, GOLDEN["room"], rtol=RELATIVE)
     assert_allclose(
-        np.exp(find_sums(sums, "mass_change", ()).values), GOLDEN["factor"], rtol=RELATIVE
+        np.exp(find_sums(sums, "mass_change", keys=()).values), GOLDEN["factor"], rtol=RELATIVE
     )
 
 

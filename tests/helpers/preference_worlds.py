@@ -123,7 +123,7 @@ class World(NamedTuple):
 
     def reading(self) -> Mapping[str, Any]:
         """The row of the correlation of question and negation."""
-        found = estimate([find_sums(self.sums, "negation_reading", ())], StatisticsSettings())
+        found = estimate([find_sums(self.sums, "negation_reading", keys=())], StatisticsSettings())
         return found.row(0, named=True)
 
 

@@ -262,7 +262,7 @@ class CellStages:
             prediction_paths=self.paths,
             answer=self.question.answer,
             measure_options=self.question.measure_options,
-            names=list(declared.names),
+            names=list(declared.measure_names),
             model=self.model,
             dataset=self.dataset,
             scorer_predictions=self.scorer_predictions,

@@ -58,13 +58,13 @@ def scores_of_rows(
     return texts | {each[more]: -10.0 + sides(number) for number, each in enumerate(rows)}
 
 
-def stereoset(folder: Path, sides: Sides) -> dict[str, float]:
+def stereoset(folder: Path, sides: Sides, terms: int = TERMS) -> dict[str, float]:
     """Writes four examples of each of some terms in two domains, and returns the scores of their
     sentences.
     """
-    types = {number: f"domain {number % 2}" for number in range(4 * TERMS)}
+    types = {number: f"domain {number % 2}" for number in range(4 * terms)}
     examples = [
-        example(number, target=f"term {number % TERMS}", bias_type=domain)
+        example(number, target=f"term {number % terms}", bias_type=domain)
         for number, domain in types.items()
     ]
     write_examples(folder / "pairs.csv", intrasentence=examples)
@@ -148,3 +148,25 @@ def test_the_interval_of_a_share_excludes_one_half_exactly_where_its_test_finds_
     )
     declared = {(name, FAMILY.own_measures[name].fair) for name in sums["measure"].unique()}
     assert {*sums.select("measure", "fair").iter_rows()} == declared
+
+
+def test_a_share_of_few_target_terms_has_a_test_or_a_reason(tmp_path: Path) -> None:
+    """Three to five terms of four examples each: too many examples for two added units, too few
+    terms for a test by signs.
+    """
+    for terms in (2, 4, 6):
+        folder = tmp_path / str(terms)
+        folder.mkdir()
+        scores = stereoset(folder, random_sides(4, 0.7), terms)
+        answers = [{"prompt": text, "score": score} for text, score in scores.items()]
+        model: dict[str, Any] = precomputed(folder, answers)
+        dataset = {"family": "pairs", "layout": "stereoset", "files": ["pairs.csv"]}
+        cell = Pipeline(folder, model, dataset)
+        row = cell.row("stereotype_score", options="")
+        assert row["low"] is not None
+        if terms < 6:
+            reason = f"untestable: {terms} targets, 6 are needed"
+            assert (row["p"], row["q"], row["reason"]) == (None, None, reason)
+        else:
+            assert row["p"] is not None
+            assert row["reason"] is None

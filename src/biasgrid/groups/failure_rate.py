@@ -58,7 +58,11 @@ def failure_rate(
             threshold_of = np.repeat(np.arange(len(limits)), len(apart))
             template_of = np.tile(own_template, len(limits))
             sums = sum_units(
-                fails.ravel(), template_of, len(templates), threshold_of, len(limits)
+                fails.ravel(),
+                template_of,
+                len(templates),
+                numbers=threshold_of,
+                number_count=len(limits),
             ).sums
             options = [options_text(difference=name, threshold=float(limit)) for limit in limits]
             along = Along(templates, sums)

@@ -133,7 +133,7 @@ class Estimands:
         sums = part.clustered(settings.clusters)
         # Noise may be larger for larger numbers (`noise.moderated_variances`), but not for
         # larger shares: 0 is no more certain than 1.
-        may_grow = settings.units.get(measure_name(sums)) != "share"
+        may_grow = settings.units.get(sums.measure) != "share"
         first = first_factor_variance(sums, may_grow=may_grow)
         persons = persons_source(sums)
         factors = list_name_factors(sums, persons)
@@ -155,7 +155,7 @@ class Estimands:
     @property
     def has_wilson_interval(self) -> bool:
         """Whether the measure asks for Wilson's interval, as shares do by default."""
-        unit = self.settings.units.get(measure_name(self.sums))
+        unit = self.settings.units.get(self.sums.measure)
         is_share_by_unit = self.sums.interval == "unit" and unit == "share"
         return self.sums.interval == "effective Wilson" or is_share_by_unit
 
@@ -174,11 +174,6 @@ class Estimands:
         """Keys, value and number of units of each number, without interval."""
         keys = self.sums.keys.drop("low", "high", strict=False)
         return keys.with_columns(value=nullable(self.values), clusters=pl.Series(self.first.units))
-
-
-def measure_name(sums: Sums) -> str:
-    """Returns the measure of some sums, or an empty string if they have no numbers."""
-    return str(sums.keys["measure"][0]) if len(sums.keys) else ""
 
 
 def list_name_factors(sums: Sums, persons: VarianceSource | None) -> list[str]:
@@ -397,7 +392,7 @@ def t_intervals(estimands: Estimands, scope: Scope) -> pl.DataFrame:
     """
     sums, first, settings = estimands.sums, estimands.first, estimands.settings
     centre, fair = estimands.centre, sums.fair
-    limits = (0.0, 0.0) if sums.keys.is_empty() else settings.range_of(measure_name(sums))
+    limits = (0.0, 0.0) if sums.keys.is_empty() else settings.range_of(sums.measure)
     half = half_width(scope.sources, settings.alpha)
     # A number without any variance is not therefore exact.
     low, high = interval_ends(centre, np.where(half > 0, half, np.nan), limits)

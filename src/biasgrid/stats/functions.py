@@ -1,7 +1,7 @@
-"""Functions of sums that are more than a mean: ratios, spreads, shares of words, lines, and what
-several make together.
+"""Functions of sums that are more than one mean: ratios, spreads, shares of words, and lines.
 
-They take any shape (..., columns), columns being sums and counts of parts side by side.
+They take sums of any shape (..., columns), in which the columns of several parts are side by
+side, and return numbers of shape (...).
 """
 
 from __future__ import annotations
@@ -15,72 +15,86 @@ from biasgrid.stats.sums import Function, mean
 
 
 def means_by_part(sums: FloatArray) -> FloatArray:
-    """Returns the means of several parts, shape (..., parts), NaN of nothing.
+    """Returns the means of several parts, shape (..., parts), NaN for a part of nothing.
 
     Args:
-        sums: shape (..., 2 * parts), sum and count of each part.
+        sums: shape (..., 2 * parts): sum and count of the first part, of the second, and so on.
     """
     return mean(sums.reshape(*sums.shape[:-1], sums.shape[-1] // 2, 2))
 
 
 def spread_between_parts(sums: FloatArray) -> FloatArray:
-    """Returns the largest mean less the smallest, NaN where one is not known."""
+    """Returns the largest mean minus the smallest, NaN if one is NaN; see `means_by_part`."""
     values = means_by_part(sums)
     return np.asarray(values.max(axis=-1) - values.min(axis=-1))
 
 
-def difference_of_means(sums: FloatArray, one: int, other: int) -> FloatArray:
-    """Returns the mean of one part less the mean of another."""
-    columns = sums[..., 2 * one : 2 * one + 2]
-    other_columns = sums[..., 2 * other : 2 * other + 2]
-    return mean(columns) - mean(other_columns)
+def part_difference(sums: FloatArray, *, minuend: int, subtrahend: int) -> FloatArray:
+    """Returns the mean of one part minus the mean of another; see `means_by_part`.
+
+    Args:
+        sums: shape (..., 2 * parts).
+        minuend: the position of a part.
+        subtrahend: the position of the part that is subtracted.
+    """
+    columns = sums[..., 2 * minuend : 2 * minuend + 2]
+    subtracted = sums[..., 2 * subtrahend : 2 * subtrahend + 2]
+    return mean(columns) - mean(subtracted)
 
 
-def part_ratio(sums: FloatArray, signed: bool) -> FloatArray:
-    """Returns the mean of the first part by that of the second, or the smallest by the largest; of
-    zeros alone 1.
+def part_ratio(sums: FloatArray, *, is_directed: bool) -> FloatArray:
+    """Returns the ratio of two means: 1 for 0 / 0, inf for x / 0.
+
+    Args:
+        sums: shape (..., 2 * parts), see `means_by_part`; of exactly two parts if directed.
+        is_directed: whether it is first / second; else it is smallest / largest, between 0 and 1.
     """
     values = means_by_part(sums)
-    if signed:
-        above, below = values[..., 0], values[..., 1]
+    if is_directed:
+        numerator, denominator = values[..., 0], values[..., 1]
     else:
-        above, below = values.min(axis=-1), values.max(axis=-1)
+        numerator, denominator = values.min(axis=-1), values.max(axis=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where((above == 0) & (below == 0), 1.0, above / below)
+        return np.where((numerator == 0) & (denominator == 0), 1.0, numerator / denominator)
 
 
 def distance_from_centre(sums: FloatArray, centre: float) -> FloatArray:
-    """Returns how far means are above what is fair."""
+    """Returns a mean minus its fair value, of sums of shape (..., 2)."""
     return mean(sums) - centre
 
 
-def size(sums: FloatArray, function: Function) -> FloatArray:
-    """Returns a number without its sign."""
+def absolute_number(sums: FloatArray, function: Function) -> FloatArray:
+    """Returns the absolute value of a number."""
     return np.abs(function(sums))
 
 
 def halves_difference(sums: FloatArray, function: Function) -> FloatArray:
-    """Returns the number of the first half of the columns less that of the second."""
+    """Returns a number of the first half of the columns minus that number of the second half."""
     half = sums.shape[-1] // 2
     return function(sums[..., :half]) - function(sums[..., half:])
 
 
 def smoothed_share(sums: FloatArray, plus: float) -> FloatArray:
-    """Returns the share of one kind of two, with so many more of either counted."""
+    """Returns the share of the first of two kinds, after `plus` cases of each kind are added.
+
+    Args:
+        sums: shape (..., 2): how many cases are of the first kind, and of both.
+        plus: how many cases are added, not necessarily a whole number.
+    """
     return mean(sums + np.array([plus, 2 * plus]))
 
 
 def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> FloatArray:
-    """Returns the mean of the means of some parts less that of the others.
+    """Returns times * (mean of the means of some parts - that of the other parts) + plus.
 
     Args:
-        sums: shape (..., 2 * parts).
-        high: how many of the parts, the first ones, are added; the others are subtracted.
-        times: what the number is multiplied with.
-        plus: what is added then.
+        sums: shape (..., 2 * parts), see `means_by_part`.
+        high: how many parts, the first ones, are added; the others are subtracted.
+        times: a factor.
+        plus: an offset.
 
     Returns:
-        Shape (...). A part of nothing counts for nothing; NaN where all of one kind are such.
+        Shape (...). A part of nothing is skipped; NaN if all parts on one side are.
     """
     values = means_by_part(sums)
     number = mean_without_nan(values[..., :high])
@@ -90,7 +104,7 @@ def high_less_low(sums: FloatArray, high: int, times: float, plus: float) -> Flo
 
 
 def mean_without_nan(values: FloatArray) -> FloatArray:
-    """Returns the means of the last axis without NaN, NaN where all values are."""
+    """Returns means over the last axis that skip NaN, NaN if all values are."""
     known = ~np.isnan(values)
     total = np.where(known, values, 0).sum(axis=-1)
     return mean(np.stack([total, known.sum(axis=-1)], axis=-1))
@@ -104,26 +118,33 @@ def evaluate_columns(sums: FloatArray, function: Function, columns: slice) -> Fl
 def combine_numbers(
     sums: FloatArray, functions: Sequence[Function], join: Callable[..., FloatArray]
 ) -> FloatArray:
-    """Returns what several numbers make together, NaN where one of them is not known."""
-    return np.asarray(join([each(sums) for each in functions], axis=0))
+    """Combines several numbers, such as by their sum or maximum.
+
+    Args:
+        sums: shape (..., columns), from which each number is computed.
+        functions: compute the numbers.
+        join: combines a list of arrays over `axis=0`, such as `np.sum`. It must pass NaN on.
+    """
+    return np.asarray(join([function(sums) for function in functions], axis=0))
 
 
 LEAST_SPREAD = 1e-12
-"""Below this a sum of squares is that of equal numbers."""
+"""A sum of squares of at most this is only the rounding of equal numbers."""
 LINE_COLUMNS = 6
-"""How many sums a line is made of."""
+"""The number of columns of `line_sums`."""
 
 
 def line_sums(x: FloatArray, y: FloatArray, weight: FloatArray) -> FloatArray:
-    """Returns the products that lines are fitted by.
+    """Returns the weighted moments from which a line or a correlation is computed.
 
     Args:
         x: shape (items,), the covariate.
         y: shape (items,), the rate.
-        weight: shape (items,), 0 where there is no rate.
+        weight: shape (items,), 0 for an item without a rate.
 
     Returns:
-        Shape (items, 6): weight, x, y and their products, of weight 0 all 0.
+        Shape (items, 6): 1, x, y, x², xy and y², times the weight; 0 for a weight of 0, even if x
+        or y is NaN.
     """
     products = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
     weights = weight[:, None]
@@ -135,10 +156,10 @@ def pearson(sums: FloatArray) -> FloatArray:
     """Returns Pearson's correlation.
 
     Args:
-        sums: shape (..., 6), of `line_sums` added up.
+        sums: shape (..., 6), `line_sums` added up over items.
 
     Returns:
-        Shape (...), NaN where one of both does not vary.
+        Shape (...), NaN if x or y does not vary.
     """
     n, x, y, xx, xy, yy = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -150,15 +171,16 @@ def pearson(sums: FloatArray) -> FloatArray:
     return correlation
 
 
-def line_slope(sums: FloatArray, bounded: bool) -> FloatArray:
+def line_slope(sums: FloatArray, *, bounded: bool) -> FloatArray:
     """Returns the slope of the line of least squares.
 
     Args:
-        sums: shape (..., 6), of `line_sums` added up.
-        bounded: whether the slope must lie in -1..1, and the line at 0 in 0..1.
+        sums: shape (..., 6), `line_sums` added up over items.
+        bounded: whether the line must keep its slope between -1 and 1, and its value at x = 0
+            between 0 and 1.
 
     Returns:
-        Shape (...), NaN where the covariate does not vary.
+        Shape (...), NaN if the covariate does not vary.
     """
     n, x, y, xx, xy, _ = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -170,15 +192,16 @@ def line_slope(sums: FloatArray, bounded: bool) -> FloatArray:
             free: FloatArray = np.where(varies, slope, np.nan)
             return free
         is_inside = (np.abs(slope) <= 1) & (start >= 0) & (start <= 1)
-        # The error is convex: where its least is outside of the bounds, the least within lies on an
-        # edge of them.
+        # The squared error is convex, so if its minimum is outside of the bounds, the minimum
+        # within them is on an edge.
         on_edge = slope_on_edge(sums)
-    found: FloatArray = np.where(is_inside | ~varies, np.where(varies, slope, np.nan), on_edge)
-    return found
+    free_slope = np.where(varies, slope, np.nan)
+    bounded_slope: FloatArray = np.where(is_inside | ~varies, free_slope, on_edge)
+    return bounded_slope
 
 
 def slope_on_edge(sums: FloatArray) -> FloatArray:
-    """Returns the slope of the best line whose slope is -1 or 1, or whose start is 0 or 1.
+    """Returns the slope of the best line on the edge of the bounds: slope ±1, or start 0 or 1.
 
     Args:
         sums: shape (..., 6), see `line_slope`.
@@ -199,7 +222,7 @@ def slope_on_edge(sums: FloatArray) -> FloatArray:
 
 
 def squared_error(slope: FloatArray, start: FloatArray, sums: FloatArray) -> FloatArray:
-    """Returns the squared error of lines, but for the part that is the same for all lines.
+    """Returns the squared error of lines, without the sum of y², which all lines have in common.
 
     Args:
         slope: shape (...).

@@ -7,7 +7,7 @@ values, intervals, tests and comparisons of models are all made of the same sums
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
@@ -33,8 +33,10 @@ IntervalMethod = Literal[
     "largest",
     "none",
 ]
-"""How the interval over the first factor is made, see `estimate.estimate`; `unit` is Wilson's of
-shares, else t.
+"""The kind of interval over the first factor.
+
+`unit`: Wilson's if the unit of the measure is a share, else t. `largest`: of the largest of several
+candidates. The three kinds of shares are explained in `noise.random_factors`.
 """
 
 
@@ -56,27 +58,27 @@ class SignificanceTest(StrEnum):
 
 
 TEMPLATES = "templates"
-"""The factor whose units are combined into clusters, and divided into prompt formats where there
-are several.
+"""The factor of templates. `Sums.clustered` joins its units into clusters, and makes a factor
+`PROMPT_FORMATS` if there are several formats.
 """
 PROMPT_FORMATS = "formats"
 """The factor of prompt formats, which `Sums.clustered` makes of the units of `TEMPLATES`."""
 PAIR_OF_LISTS = "terms"
-"""The factor of differences of two groups of terms, whose columns are sum and count of the one and
-of the other.
+"""The factor of terms in differences of two lists of terms. Its columns are sum and count of a term
+in the first list, then in the second.
 """
 
 
 Function = Callable[[FloatArray], FloatArray]
-"""Makes of sums of shape (..., columns) numbers of shape (...), NaN where there are none."""
+"""Computes numbers of shape (...) from sums of shape (..., columns), NaN if they are undefined."""
 
 
 class Candidate(NamedTuple):
-    """One of the numbers of which another is the largest.
+    """A number that competes with others for being the largest, which is what is reported.
 
     Attributes:
-        function: makes it of the same sums.
-        by_size: whether it counts without its sign.
+        function: computes the number from the same sums as the others.
+        by_size: whether its absolute value competes.
     """
 
     function: Function
@@ -84,12 +86,12 @@ class Candidate(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """Makes numbers of sums.
+    """A function that computes numbers from sums.
 
     Attributes:
-        name: what it is called in tables.
-        function: makes them.
-        candidates: of a number that noise makes larger, those of which it is the largest.
+        name: the name of the function in tables of sums, by which it is found again.
+        function: computes the numbers.
+        candidates: if the number is the largest of several, these; else empty.
     """
 
     name: str
@@ -97,55 +99,58 @@ class Finish(NamedTuple):
     candidates: Sequence[Candidate] = ()
 
     def __call__(self, sums: FloatArray) -> FloatArray:
-        """Makes them."""
+        """Computes the numbers."""
         return self.function(sums)
 
 
 def mean(sums: FloatArray) -> FloatArray:
-    """Returns sum / count, shape (...), NaN of nothing.
+    """Returns sum / count, shape (...), NaN for a count of 0.
 
     Args:
-        sums: shape (..., 2), what was added up, and of how much.
+        sums: shape (..., 2), sum and count.
     """
     return divide(sums[..., 0], sums[..., 1])
 
 
-def difference_of_means(sums: FloatArray) -> FloatArray:
-    """Returns one mean less another, shape (...).
+def mean_difference(sums: FloatArray) -> FloatArray:
+    """Returns the first mean minus the second, shape (...).
 
     Args:
-        sums: shape (..., 4), sum and count of the one, and of the other.
+        sums: shape (..., 4), sum and count of the first part, then of the second.
     """
     return mean(sums[..., :2]) - mean(sums[..., 2:])
 
 
-def total(sums: FloatArray) -> FloatArray:
-    """Returns what was added up, shape (...)."""
+def column_total(sums: FloatArray) -> FloatArray:
+    """Returns the first column of sums, shape (...)."""
     return sums[..., 0]
 
 
 MEAN, DIFFERENCE, TOTAL = (
     Finish("mean", mean),
-    Finish("difference", difference_of_means),
-    Finish("total", total),
+    Finish("difference", mean_difference),
+    Finish("total", column_total),
 )
-RECOMPUTED = Finish("recomputed", total)
-"""Of numbers that were computed again: the columns are what they are without a unit, and 1 where
-they have it.
+RECOMPUTED = Finish("recomputed", column_total)
+"""Numbers that were computed again without each unit, see `noise.jackknife.recompute_measures`.
+
+The columns of a unit are not sums: they are the number without the unit, and 1 if the number has
+anything of it. The number itself is the column `value` of the keys.
 """
 SHARED_FINISHES = {finish.name: finish for finish in (MEAN, DIFFERENCE, TOTAL, RECOMPUTED)}
 
 
 NO_UNIT = "0"
-"""The name of a unit that stands for none; of templates it must be a number."""
+"""The name of a unit that no number has anything of. A number, as names of templates are."""
 
 
 class Along(NamedTuple):
     """Sums over the units of a factor.
 
     Attributes:
-        units: the names of the units; of templates their numbers.
-        sums: shape (numbers, units, columns); all 0 where a number has nothing of a unit.
+        units: the names of the units. A template is named by its number, or by number and format,
+            see `clusters.unit_name`.
+        sums: shape (numbers, units, columns); all columns 0 if a number has nothing of a unit.
     """
 
     units: Sequence[str]
@@ -153,29 +158,30 @@ class Along(NamedTuple):
 
     @property
     def present(self) -> BoolArray:
-        """Which units a number has anything of, shape (numbers, units)."""
+        """Whether a number has anything of a unit, shape (numbers, units)."""
         return np.asarray((np.nan_to_num(self.sums, nan=1) != 0).any(axis=-1))
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Numbers of one kind: their variances borrow from each other, and their tests are corrected
-    together.
+    """Numbers of one measure and set of keys.
+
+    Their variances borrow from each other, and their tests are corrected together.
 
     Attributes:
-        keys: a row for each number: `measure`, `options`, keys of `MEASURES`, `n`, `left_out` and,
-            of rates whose cases are fewer than what they count, `cases`; `low` and `high` where the
-            family gives the interval itself.
-        along: by factor the sums over its units; the first factor is that over which models are
-            compared.
-        finish: makes the numbers.
-        interval: how their intervals are made.
+        keys: one row per number: `measure` (the same in all rows), `options`, keys of `MEASURES`,
+            `n` and `left_out`. Optional: `cases`, the number of independent cases of a rate if
+            fewer than `n`; `low` and `high`, if the family computes intervals itself.
+        along: for each factor the sums over its units, with the numbers in the order of `keys`. The
+            first factor is the one over which models are compared.
+        finish: computes the numbers.
+        interval: the kind of interval.
         test: whether and how they are tested.
-        fair: the value of equal treatment, which tests, bounds and detectable effects are about.
+        fair: the value of equal treatment, from which tests, bounds and detectable effects measure.
         generalises_to_all_factors: whether the reported interval is over all factors, names
             included; else it is over the first factor and prompt formats.
         compares_models: whether models are compared by them.
-        is_input: whether they are no numbers, but what others are made of.
+        is_input: whether they are only an input of other numbers, and no measure.
     """
 
     keys: pl.DataFrame
@@ -195,6 +201,11 @@ class Sums:
         return self.test is not SignificanceTest.NONE
 
     @property
+    def measure(self) -> str:
+        """The measure, empty if there are no numbers."""
+        return str(self.keys["measure"][0]) if len(self.keys) else ""
+
+    @property
     def factor(self) -> str:
         """The first factor."""
         return next(iter(self.along))
@@ -206,7 +217,7 @@ class Sums:
 
     @property
     def values(self) -> FloatArray:
-        """The numbers, shape (numbers,), NaN where there are none."""
+        """The numbers, shape (numbers,), NaN if they are undefined."""
         if self.finish.name == RECOMPUTED.name:
             return np.asarray(self.keys["value"].cast(pl.Float64).fill_null(np.nan).to_numpy())
         return self.finish(self.totals)
@@ -258,23 +269,26 @@ class Sums:
 
 
 def add_up(sums: FloatArray, place: IntArray) -> FloatArray:
-    """Returns the sums of units that are taken together, shape (numbers, places, columns).
+    """Adds up the sums of units that are joined, shape (numbers, joined units, columns).
 
     Args:
         sums: shape (numbers, units, columns).
-        place: shape (units,), the place of each, from 0 on.
+        place: shape (units,), the position of the joined unit that each unit belongs to, from 0.
     """
-    places = int(place.max(initial=-1)) + 1
-    added = np.zeros((len(sums), places, sums.shape[2]))
+    joined_count = int(place.max(initial=-1)) + 1
+    joined = np.zeros((len(sums), joined_count, sums.shape[2]))
     # One after the other, so that sums are the same to the last digit in every run.
-    for unit, unit_place in enumerate(place.tolist()):
-        added[:, unit_place] += sums[:, unit]
-    return added
+    for unit, position in enumerate(place.tolist()):
+        joined[:, position] += sums[:, unit]
+    return joined
 
 
 def cluster_name(template: int, clusters: Sequence[int]) -> str:
-    """Names the cluster of a template: its number, or the template where it is a cluster of its
-    own.
+    """Names the cluster of a template, or the template if it is a cluster of its own.
+
+    Args:
+        template: the number of the template.
+        clusters: the cluster of each template; templates beyond it are clusters of their own.
     """
     return str(clusters[template]) if template < len(clusters) else f"template {template}"
 
@@ -282,14 +296,14 @@ def cluster_name(template: int, clusters: Sequence[int]) -> str:
 def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> FloatArray:
     """Returns numbers without each unit, shape (..., units).
 
-    NaN of units that a number has nothing of; all NaN where it is not defined without one that it
-    has something of.
+    A unit that a number has nothing of is NaN. All units are NaN for a number that is undefined
+    without one of its units: a jackknife of the other units would be too narrow.
 
     Args:
         sums: shape (..., units, columns).
-        totals: shape (..., columns); units may share what is added up, so these need not be the
-            sums over units.
-        finish: makes the numbers.
+        totals: shape (..., columns). Not the sums over units if units share what is added up, as
+            two names share a comparison.
+        finish: computes the numbers.
     """
     has = (sums != 0).any(axis=-1)
     without = np.where(has, finish(totals[..., None, :] - sums), np.nan)
@@ -297,41 +311,49 @@ def leave_one_out(sums: FloatArray, totals: FloatArray, finish: Function) -> Flo
 
 
 def only_defined(without: FloatArray, has: BoolArray) -> FloatArray:
-    """Returns numbers without each unit, all NaN of those that are not defined without one of
-    theirs.
+    """Returns numbers without each unit, all NaN for a number that is undefined without one.
+
+    Args:
+        without: shape (..., units), NaN if undefined.
+        has: shape (..., units), whether a number has anything of a unit.
     """
     undefined = (has & np.isnan(without)).any(axis=-1, keepdims=True)
     return np.where(undefined, np.nan, without)
 
 
 def nullable(values: FloatArray) -> pl.Series:
-    """Returns numbers as a column in which NaN is null: polars takes NaN for a value, and for the
-    largest one.
-    """
+    """Returns numbers as a column with null for NaN, which polars takes for the largest number."""
     return pl.Series(np.asarray(values, dtype=np.float64)).fill_nan(None)
 
 
 def sum_units(
-    values: FloatArray, units: IntArray, count: int, numbers: IntArray | None = None, of: int = 1
+    values: FloatArray,
+    units: IntArray,
+    unit_count: int,
+    *,
+    numbers: IntArray | None = None,
+    number_count: int = 1,
 ) -> Along:
     """Adds up values by number and unit, for means.
 
     Args:
-        values: shape (values,), NaN where there is none.
-        units: shape (values,), the unit of each value.
-        count: how many units there are.
-        numbers: shape (values,), which number each value is of; None where all are of one.
-        of: how many numbers there are.
+        values: shape (values,), NaN if there is none.
+        units: shape (values,), the unit of each value, from 0.
+        unit_count: the number of units.
+        numbers: shape (values,), the number that each value belongs to, from 0; None if there is
+            one number.
+        number_count: how many numbers there are.
 
     Returns:
-        Sum and count; units are named by their numbers.
+        Sum and count. A unit is named by its position.
     """
     known = ~np.isnan(values)
-    place = units[known] if numbers is None else numbers[known] * count + units[known]
-    sums = np.bincount(place, values[known], minlength=of * count)
-    counts = np.bincount(place, minlength=of * count)
-    columns = np.stack([sums, counts.astype(np.float64)], axis=-1).reshape(of, count, 2)
-    return Along([str(unit) for unit in range(count)], columns)
+    place = units[known] if numbers is None else numbers[known] * unit_count + units[known]
+    cells = number_count * unit_count
+    sums = np.bincount(place, values[known], minlength=cells)
+    counts = np.bincount(place, minlength=cells).astype(np.float64)
+    columns = np.stack([sums, counts], axis=-1).reshape(number_count, unit_count, 2)
+    return Along([str(unit) for unit in range(unit_count)], columns)
 
 
 def sums_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
@@ -373,15 +395,15 @@ def factor_rows(part: Sums) -> Iterator[pl.DataFrame]:
 
 
 def with_a_unit(along: Along) -> Along:
-    """Returns sums with one unit that no number has anything of, if they have none.
+    """Returns sums that have at least one unit: `NO_UNIT`, of which no number has anything.
 
-    A table could not tell no unit from a unit without a name. There are none if no answer counts,
-    as of decisions whose probabilities are all 0 or 1.
+    Names of units are joined into one text in the table, and an empty text is a unit without a
+    name. There are no units if no answer counts, as with decisions whose probabilities are 0 or 1.
     """
     if len(along.units):
         return along
-    numbers, _, columns = along.sums.shape
-    return Along([NO_UNIT], np.zeros((numbers, 1, columns)))
+    number_count, _, columns = along.sums.shape
+    return Along([NO_UNIT], np.zeros((number_count, 1, columns)))
 
 
 STORED_SETTINGS = {
@@ -469,20 +491,22 @@ def values_table(parts: Iterable[Sums | pl.DataFrame]) -> pl.DataFrame:
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
 
 
-def find_sums(sums: Iterable[Sums], measure: str, keys: Sequence[str]) -> Sums:
-    """Returns the sums of a measure that are about just some keys.
+def find_sums(sums: Iterable[Sums], measure: str, *, keys: Collection[str]) -> Sums:
+    """Returns the sums of a measure whose numbers have exactly these keys, in any order.
+
+    A number has a key if the key's column is not null in all rows. Sums without numbers
+    are skipped.
 
     Raises:
-        KeyError: there are none.
+        KeyError: no sums have this measure and these keys.
     """
     for part in sums:
-        if part.keys["measure"][0] != measure:
+        if part.measure != measure:
             continue
-        about = [
-            key
-            for key in MEASURE_KEYS
-            if key in part.keys.columns and part.keys[key].null_count() < len(part.keys)
-        ]
-        if about == list(keys):
+        part_keys = set()
+        for key in MEASURE_KEYS:
+            if key in part.keys.columns and part.keys[key].null_count() < len(part.keys):
+                part_keys.add(key)
+        if part_keys == {*keys}:
             return part
-    raise KeyError(measure)
+    raise KeyError(measure, *keys)

@@ -35,16 +35,16 @@ from biasgrid.families.probe.definitions import (
 )
 from biasgrid.stats.functions import (
     LINE_COLUMNS,
+    absolute_number,
     combine_numbers,
-    difference_of_means,
     distance_from_centre,
     evaluate_columns,
     halves_difference,
     high_less_low,
     line_slope,
+    part_difference,
     part_ratio,
     pearson,
-    size,
     smoothed_share,
     spread_between_parts,
 )
@@ -253,14 +253,14 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
     match metric:
         case GroupComparison(kind="ratio"):
             # Smallest mean of a group / largest; of two named groups, the first / the second.
-            return Finish(name, partial(part_ratio, signed=metric.is_signed))
+            return Finish(name, partial(part_ratio, is_directed=metric.is_signed))
         case GroupComparison() if metric.is_signed:
             return DIFFERENCE
         case GroupComparison():
             # Largest mean of a group - smallest.
             pairs = []
             for one, other in combinations(range(values), 2):
-                pairs.append(Candidate(partial(difference_of_means, one=one, other=other)))
+                pairs.append(Candidate(partial(part_difference, minuend=one, subtrahend=other)))
             return Finish(name, spread_between_parts, pairs)
         case Disparity():
             # |Rate - centre|.
@@ -290,7 +290,7 @@ def finish_of_value(name: str, metric: ObservationMetric) -> Finish:
 
 def finish_of_size(name: str, signed: Function) -> Finish:
     """Returns the function that computes a number without its sign."""
-    return Finish(name, partial(size, function=signed), [Candidate(signed)])
+    return Finish(name, partial(absolute_number, function=signed), [Candidate(signed)])
 
 
 def function_of_group(metric: CovariateLine | WordShare) -> Function:

@@ -460,7 +460,9 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
         differs = x1 != x2
         rows = np.concatenate([np.arange(len(lacks)), np.flatnonzero(differs)])
         name = np.concatenate([x1, x2[differs]]).astype(np.int64)
-        sums = sum_units(lacks[rows], template[rows], len(templates), name, len(names) + 1).sums
+        sums = sum_units(
+            lacks[rows], template[rows], len(templates), numbers=name, number_count=len(names) + 1
+        ).sums
         # The last row is that of subjects without a name.
         with_name += sums[:-1]
         all_groups += sum_units(lacks, template, len(templates)).sums

@@ -98,7 +98,7 @@ class CellAssociations:
 
     def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings) -> None:
         self.sums, self.settings = sums, settings
-        along = find_sums(sums, "delta", ()).along
+        along = find_sums(sums, "delta", keys=()).along
         firsts = list(along["subjects"].units) if "subjects" in along else []
         others = list(along["others"].units) if "others" in along else []
         self.subjects = firsts + others
@@ -107,7 +107,7 @@ class CellAssociations:
 
     def clustered(self, measure: str) -> Sums:
         """Returns the associations of a measure, along clusters of templates."""
-        return find_sums(self.sums, measure, ASSOCIATION).clustered(self.settings.clusters)
+        return find_sums(self.sums, measure, keys=ASSOCIATION).clustered(self.settings.clusters)
 
     def by_cluster(self, measure: str) -> AssociationsByCluster:
         """Returns the associations of a measure by cluster."""
@@ -132,7 +132,7 @@ class CellAssociations:
             if keys["measure"][0] != measure or not has_keys:
                 continue
             if all(keys[key].count() for key in GROUP_ASSOCIATION):
-                return find_sums(self.sums, measure, GROUP_ASSOCIATION)
+                return find_sums(self.sums, measure, keys=GROUP_ASSOCIATION)
         return None
 
     def permuted(self, part: AssociationsByCluster) -> dict[str, Any]:
@@ -204,7 +204,7 @@ def derive(
         flags = [mass(cell), negation_unread(estimates), disagreement(estimates)]
         rows += [{**CLAIM, **row} for row in (*flags, *strengths_of_groups(cell))]
         counted = counted_association(estimates)
-        associations = cell.of_groups(counted) or find_sums(sums, counted, ASSOCIATION)
+        associations = cell.of_groups(counted) or find_sums(sums, counted, keys=ASSOCIATION)
         formats = prompt_sign([associations], settings)
     # Mean over subjects of the largest association, measured in a cluster that did not choose it:
     # it is the one that is largest in all clusters but this one.
@@ -293,7 +293,7 @@ def mass(cell: CellAssociations) -> dict[str, Any]:
     for name in ("value", "low", "high", "se"):
         if row.get(name) is not None:
             row[name] = row[name] / whole
-    change = find_sums(cell.sums, MASS_CHANGE, ()).values[0]
+    change = find_sums(cell.sums, MASS_CHANGE, keys=()).values[0]
     return row_of(part, {**row, "flag": f"{np.exp(change):.2f}"})
 
 
@@ -381,13 +381,13 @@ def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFr
         estimates: the estimates of the cell.
     """
     gamma = cell.parts["gamma"]
-    templates, formats = parse_units(find_sums(cell.sums, "delta", ()).along[TEMPLATES].units)
+    templates, formats = parse_units(find_sums(cell.sums, "delta", keys=()).along[TEMPLATES].units)
     cluster_of = cluster_positions(templates, cell.settings.clusters)
     names, format_of = np.unique(formats, return_inverse=True)
     cell_of = cluster_of * len(names) + format_of
     in_formats = gamma
     if len(names) > 1:
-        of_pairs = find_sums(cell.sums, "gamma", ASSOCIATION)
+        of_pairs = find_sums(cell.sums, "gamma", keys=ASSOCIATION)
         added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
         along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
         in_formats = cell.arranged(replace(of_pairs, along=along))

@@ -183,9 +183,9 @@ class PairVariance:
 
     def __init__(self, sums: Sequence[Sums], cluster_of: IntArray):
         """Takes the sums of a cell, and the cluster (or cluster and format) of each template."""
-        self.squares = find_sums(sums, SQUARES, ("attribute",)).along["cell"].sums[:, 0]
+        self.squares = find_sums(sums, SQUARES, keys=("attribute",)).along["cell"].sums[:, 0]
         self.pattern = self.squares[:, 3].astype(np.int64)
-        counts = find_sums(sums, PAIR_COUNTS, ("attribute",)).along["pairs"]
+        counts = find_sums(sums, PAIR_COUNTS, keys=("attribute",)).along["pairs"]
         places = [unit.split() for unit in counts.units]
         self.pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
         clusters = np.arange(int(cluster_of.max(initial=-1)) + 1)
