@@ -39,16 +39,16 @@ from biasgrid.runs.checks import (
     check_servers,
     refuse_unknown_subjects,
     remember_configs,
-    warnings_of,
+    word_warnings,
 )
-from biasgrid.runs.inputs.as_module import join_handlers, name_of_config, refuse_moved_paths
+from biasgrid.runs.inputs.as_module import join_handlers, name_config, refuse_moved_paths
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.grid import GridInputs, not_compared
 from biasgrid.runs.inputs.models import CHECKPOINT_FILES, ModelInputs
 from biasgrid.runs.inputs.pages import PageInputs
 from biasgrid.runs.layout import RECORDS, Layout
 
-config_name = name_of_config(
+config_name = name_config(
     workflow.configfiles, workflow.config_settings.config, workflow.main_snakefile
 )
 source = source_folder(workflow.current_basedir.get_path_or_uri(secret_free=True))
@@ -179,7 +179,7 @@ onstart:
             print(problem, file=sys.stderr)
         if asking:
             refuse_unknown_subjects(grid, word_lists)
-            for warning in warnings_of(grid, word_lists):
+            for warning in word_warnings(grid, word_lists):
                 print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None

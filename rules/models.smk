@@ -48,7 +48,7 @@ rule train:
         jobs_per_gpu=grid.inference.jobs_per_gpu,
         seconds_to_wait_for_lock=round(60 * grid.inference.time_limit),
     params:
-        lock=str(layout.lock_of_training()),
+        lock=str(layout.training_lock()),
         kept=str(layout.kept_trained()),
         task=cells.task,
         corpus=models.training_corpus,

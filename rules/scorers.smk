@@ -32,4 +32,4 @@ use rule predict as predict_scorer with:
         scorer.log,
     # All other params are those of `predict`: Snakemake merges params by name, while inputs, outputs and log replace them.
     params:
-        answers=str(layout.answers_of_scorer()),
+        answers=str(layout.scorer_answers()),

@@ -53,7 +53,7 @@ def results_of(
     of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
     declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(
-        reference, paths[0], [paths[1]], kind, options, declared.names, "tiny", "texts"
+        reference, paths[0], [paths[1]], kind, options, declared.measure_names, "tiny", "texts"
     )
     measures = estimate_cell(
         reference, tables.sums, options, declared, StatisticsSettings()

@@ -18,7 +18,7 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
     )
     assert result.exit_code == 0, result.output
     title, header, *rows = result.output.splitlines()
-    assert title.strip() == "asked"
+    assert title.strip() == "requests"
     assert header.split()[:2] == ["instance", "text"]
     # Texts that do not fit go on in the next line.
     assert [row.split()[0] for row in rows if row[:1].isdigit()] == ["0", "1", "2", "3"]

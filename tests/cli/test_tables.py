@@ -112,7 +112,7 @@ def test_marks_that_do_not_occur_are_not_explained(layout: Layout) -> None:
     assert "~ estimated" in drawn(plan_table(estimated, MachineRate(), 80), 80)
     exact = {field.name: Estimate(1) for field in fields(plan.Costs)}
     cells = [replace(cell, **exact) for cell in estimated.cells]
-    known = replace(estimated, cells=cells, totals=plan.totals_of(cells))
+    known = replace(estimated, cells=cells, totals=plan.sum_plans(cells))
     text = drawn(plan_table(known, MachineRate(), 80), 80)
     assert "~" not in text
     assert "time left" not in text
@@ -170,7 +170,7 @@ def large_plan(folder: Path) -> plan.Plan:
         "shards": 1024,
     }
     cells = [replace(cell, model=LONG, **large) for cell in planned.cells]
-    return replace(planned, cells=cells, totals=plan.totals_of(cells))
+    return replace(planned, cells=cells, totals=plan.sum_plans(cells))
 
 
 def summary_rows() -> list[dict[str, Any]]:

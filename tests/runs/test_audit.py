@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.runs.audit import audit_results, command, digests_of_results
-from biasgrid.runs.layout import MANIFEST
+from biasgrid.runs.audit import audit_results, command, digest_results
+from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def results(tmp_path: Path) -> Path:
     report.mkdir(parents=True)
     for name in ("index", "dataset-gender"):
         (report / f"{name}.html").write_text(name)
-    facts = {"files": digests_of_results(report.parent), "config_file": "config/two.yaml"}
+    facts = {"files": digest_results(report.parent), "config_file": "config/two.yaml"}
     (report.parent / MANIFEST).write_text(json.dumps(facts))
     return report.parent
 
@@ -53,3 +53,15 @@ def test_settings_on_the_command_line_are_the_readers_to_add() -> None:
         "snakemake 'results/a b.csv' --configfile 'my config.yaml' --config ... --cores all "
         "--forcerun results/c.csv"
     )
+
+
+def test_a_failed_run_has_a_command_to_continue_it_even_if_nothing_is_missing(
+    results: Path,
+) -> None:
+    assert audit_results(results).command == ""
+    manifest = json.loads((results / MANIFEST).read_text())
+    failed = manifest | {"missing": [], "failures": []}
+    (results / FAILED_MANIFEST).write_text(json.dumps(failed))
+    audit = audit_results(results)
+    assert (audit.findings, audit.failures) == ([], [])
+    assert audit.command.startswith("snakemake --configfile ")

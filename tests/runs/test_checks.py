@@ -16,7 +16,7 @@ from biasgrid.runs.checks import (
     CONFIGS_NOTE,
     refuse_unknown_subjects,
     remember_configs,
-    warnings_of,
+    word_warnings,
 )
 
 
@@ -102,7 +102,7 @@ Checkpoints = Callable[[str, str], Path]
 
 def warnings(path: Path) -> list[str]:
     config = read_grid(path)
-    return list(warnings_of(config, load_word_lists(config)))
+    return list(word_warnings(config, load_word_lists(config)))
 
 
 @pytest.mark.family("its names and templates are words of the tiny tokenizers")

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate, json_data, total
+from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate, add_estimates, json_data
 
 
 @dataclass
@@ -30,10 +30,10 @@ def test_a_product_is_exact_where_both_factors_are() -> None:
 
 
 def test_a_sum_is_exact_where_all_parts_are_and_unknown_with_an_unknown_part() -> None:
-    assert total([]) == Estimate(0)
-    assert total([Estimate(1), Estimate(2)]) == Estimate(3)
-    assert total([Estimate(1), Estimate(2, exact=False)]) == Estimate(3, exact=False)
-    assert total([Estimate(1), UNKNOWN_NUMBER]) == UNKNOWN_NUMBER
+    assert add_estimates([]) == Estimate(0)
+    assert add_estimates([Estimate(1), Estimate(2)]) == Estimate(3)
+    assert add_estimates([Estimate(1), Estimate(2, exact=False)]) == Estimate(3, exact=False)
+    assert add_estimates([Estimate(1), UNKNOWN_NUMBER]) == UNKNOWN_NUMBER
 
 
 def test_json_has_plain_numbers_and_how_they_are_known() -> None:

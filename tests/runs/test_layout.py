@@ -9,8 +9,8 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import (
     SYNTHETIC_FIGURE,
     Layout,
-    datasets_of_figure,
-    figures_of,
+    figure_datasets,
+    figure_references,
 )
 
 
@@ -32,11 +32,11 @@ def demo() -> Config:
 @pytest.mark.family("the demo asks all five")
 def test_figures_of_the_grid_are_about_the_datasets_of_their_families(demo: Config) -> None:
     underspecified = ["gender", "nationality", "ethnicity", "religion", "placebo"]
-    assert sorted(datasets_of_figure(demo, "intensity_mu")) == sorted(underspecified)
-    assert datasets_of_figure(demo, "mark_table") == ["choices"]
+    assert sorted(figure_datasets(demo, "intensity_mu")) == sorted(underspecified)
+    assert figure_datasets(demo, "mark_table") == ["choices"]
 
 
 @pytest.mark.family("the demo asks all five")
 def test_the_figure_of_known_effects_is_about_all_datasets(demo: Config) -> None:
-    assert SYNTHETIC_FIGURE in figures_of(demo)[GRID]
-    assert datasets_of_figure(demo, SYNTHETIC_FIGURE) == demo.run.datasets
+    assert SYNTHETIC_FIGURE in figure_references(demo)[GRID]
+    assert figure_datasets(demo, SYNTHETIC_FIGURE) == demo.run.datasets

@@ -13,13 +13,13 @@ import pytest
 from project import ROOT
 
 from biasgrid.base.faults import UserError
-from biasgrid.runs.workflow import FILES, demo_folder, set_up, workflow_folder
+from biasgrid.runs.workflow import WORKFLOW_FILES, demo_folder, set_up, workflow_folder
 
 
 def test_a_folder_gets_all_files_once(tmp_path: Path) -> None:
     assert workflow_folder() == ROOT
     set_up(tmp_path / "mine")
-    assert {path.name for path in (tmp_path / "mine").iterdir()} == set(FILES)
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == set(WORKFLOW_FILES)
     (tmp_path / "mine/config/demo.yaml").write_text("mine")
     set_up(tmp_path / "mine")
     assert (tmp_path / "mine/config/demo.yaml").read_text() == "mine"

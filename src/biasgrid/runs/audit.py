@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import digest_file
@@ -14,37 +14,41 @@ from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.runs.failures import Failure
 from biasgrid.runs.layout import FAILED_MANIFEST, MANIFEST, REPORT, Layout
 
+FileState = Literal["damaged", "missing", "foreign", "unmade"]
+"""How a file differs from the manifest: it has changed, is gone, is not in the manifest, or was not
+made by the last run, which failed.
+"""
 NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
-"""Names in the folder of results that are no outputs, as hidden files are none: they depend on how
-the run went.
+"""Names in the folder of results that are no outputs, like hidden files: two runs of one config may
+differ in them.
 """
 LOST_STATES = ("damaged", "missing")
-"""States of files that must be made again."""
+"""States of files that were there and must be made again."""
 RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
 class AuditFinding(NamedTuple):
-    """A file that is not as in the manifest.
+    """A file that differs from the manifest.
 
     Attributes:
-        state: `damaged`, `missing`, `foreign`, or `unmade` by the last run, which failed.
+        state: how it differs.
         file: its path below the folder of results.
     """
 
-    state: str
+    state: FileState
     file: str
 
 
 class Store(NamedTuple):
-    """The answers of a server that a cell's folder holds.
+    """The answers of a server in the folder of a cell.
 
     Attributes:
         dataset, model: the cell.
         held: number of answers.
-        used: number of answers that the predictions come from; the others are of other questions,
-            or were asked otherwise.
+        used: number of answers from which the predictions were made; the others are to earlier
+            questions or of earlier settings.
         tokens_in: number of tokens that the model has read for all answers.
-        tokens_out: number of tokens that it has written.
+        tokens_out: number of tokens that it has written for all answers.
     """
 
     dataset: str
@@ -59,11 +63,12 @@ class Audit(NamedTuple):
     """The comparison of a folder of results with its manifest.
 
     Attributes:
-        files: number of files that were compared.
-        findings: files that are not as they were, or should have been made anew, damaged ones
-            first.
-        failures: reasons why the last run failed, empty if it did not.
-        command: the command that makes damaged, missing and unmade files, empty if there are none.
+        files: number of files in the manifest.
+        findings: files that differ from it: damaged, then missing, foreign and unmade ones.
+        failures: reasons why the last run failed; empty if it did not fail, or if it was stopped.
+        command: the command that makes damaged, missing and unmade files. It is there whenever the
+            last run failed, even without such files; otherwise empty if no file is damaged or
+            missing.
         stores: the answers of servers, which are paid for once.
     """
 
@@ -74,24 +79,26 @@ class Audit(NamedTuple):
     stores: list[Store]
 
 
-def digests_of_results(results: Path, made: Collection[str] | None = None) -> dict[str, str]:
-    """Returns the SHA-256 of the files in a folder of results, except logs and the like.
+def digest_results(results: Path, outputs: Collection[str] | None = None) -> dict[str, str]:
+    """Returns the SHA-256 of the outputs in a folder of results; see `list_outputs`.
 
     Args:
         results: the folder.
-        made: the files and folders in it that a run makes; None for all.
+        outputs: names of files and folders in it, which alone are digested; None for all.
 
     Returns:
         Digests by the paths of files relative to the folder.
     """
-    return {str(path.relative_to(results)): digest_file(path) for path in outputs_in(results, made)}
+    return {
+        str(path.relative_to(results)): digest_file(path) for path in list_outputs(results, outputs)
+    }
 
 
 def audit_results(results: Path) -> Audit:
-    """Compares a folder of results with its manifest, or with that of a failed run without one.
+    """Compares a folder of results with its manifest; without one, with that of a failed run.
 
     Raises:
-        UserError: there is no manifest, or none that can be read.
+        UserError: there is no manifest, or it cannot be read.
     """
     complete = read_manifest(results / MANIFEST)
     failed = read_manifest(results / FAILED_MANIFEST)
@@ -99,14 +106,14 @@ def audit_results(results: Path) -> Audit:
     if manifest is None:
         raise UserError(f"there is no {results / MANIFEST}; {RUN_AGAIN}")
     recorded = manifest["files"]
-    findings = changed_files(recorded, digests_of_results(results))
+    findings = changed_files(recorded, digest_results(results))
     is_any_lost = any(finding.state in LOST_STATES for finding in findings)
     failures: list[Failure] = []
     targets: list[str] = []
     if failed is not None:
         failures = failed["failures"]
-        # A run that failed while there is a manifest was one of some targets alone, for which the
-        # grid may have no use.
+        # If both manifests are there, the failed run had targets of its own, which may not be part
+        # of the grid.
         if complete is not None and not is_any_lost:
             targets = [str(results / file) for file in failed["missing"]]
         findings += unmade_files(failed["missing"], findings)
@@ -114,7 +121,7 @@ def audit_results(results: Path) -> Audit:
     if is_any_lost or failed is not None:
         config_file = (failed or manifest)["config_file"]
         repair = repair_command(results, config_file, findings, targets)
-    return Audit(len(recorded), findings, failures, repair, list(stores_of_results(results)))
+    return Audit(len(recorded), findings, failures, repair, list(read_stores(results)))
 
 
 def changed_files(recorded: Mapping[str, str], present: Mapping[str, str]) -> list[AuditFinding]:
@@ -122,7 +129,7 @@ def changed_files(recorded: Mapping[str, str], present: Mapping[str, str]) -> li
 
     Args:
         recorded: digests of files in the manifest, by their paths.
-        present: digests of the files that are there now.
+        present: digests of the files that are there now, likewise.
     """
     findings = []
     for file, digest in recorded.items():
@@ -134,7 +141,7 @@ def changed_files(recorded: Mapping[str, str], present: Mapping[str, str]) -> li
 
 
 def unmade_files(missing: Sequence[str], findings: Sequence[AuditFinding]) -> list[AuditFinding]:
-    """Lists the files that a failed run has not made, unless they are among the findings."""
+    """Lists the files that a failed run has not made, except those among the findings."""
     files = {finding.file for finding in findings}
     return [AuditFinding("unmade", file) for file in missing if file not in files]
 
@@ -142,31 +149,31 @@ def unmade_files(missing: Sequence[str], findings: Sequence[AuditFinding]) -> li
 def repair_command(
     results: Path, config_file: str, findings: Sequence[AuditFinding], targets: Sequence[str]
 ) -> str:
-    """Returns the command that makes damaged and missing files again.
+    """Returns the command that makes damaged and missing files again, and targets.
 
     Args:
         results: the folder of results.
         config_file: the config's files as a manifest names them.
-        findings: the files that are not as they were.
-        targets: files to make; all if it is empty.
+        findings: the files that differ from the manifest.
+        targets: files to make; the whole grid if it is empty.
     """
     lost = [finding.file for finding in findings if finding.state in LOST_STATES]
     damaged = [finding.file for finding in findings if finding.state == "damaged"]
-    forced = distinct_paths(results / forced_for(file) for file in lost)
-    # A run refuses empty outputs, so they must be removed before.
+    forced = distinct_paths(results / forced_output(file) for file in lost)
+    # A run refuses empty outputs (`refuse_empty`), so they must be removed first.
     empty = distinct_paths(
-        results / output_of(file) for file in damaged if is_empty(results / file)
+        results / owning_output(file) for file in damaged if is_empty(results / file)
     )
     return command(config_file, empty, targets, forced)
 
 
 def distinct_paths(paths: Iterable[Path]) -> list[str]:
-    """Returns paths as texts, each once, in their order."""
+    """Returns each path once, as a text, in the order of first appearance."""
     return list(dict.fromkeys(str(path) for path in paths))
 
 
-def stores_of_results(results: Path) -> Iterator[Store]:
-    """Counts the answers of servers in a folder of results, cell by cell."""
+def read_stores(results: Path) -> Iterator[Store]:
+    """Yields the answers of servers in a folder of results, cell by cell."""
     for folder in sorted(results.glob(".answers/*/*")):
         dataset, model = folder.parent.name, folder.name
         predictions = sorted(results.glob(f"predictions/{dataset}/{model}/*.parquet"))
@@ -181,14 +188,14 @@ def command(
     targets: Sequence[str] = (),
     forced: Sequence[str] = (),
 ) -> str:
-    """Returns the command that makes files.
+    """Returns the shell command that makes files.
 
     Args:
-        config: the config's files as a manifest names them; settings given beside them are the
-            reader's to add.
-        empty: outputs to remove before, because a run refuses them.
-        targets: files to make; all if it is empty.
-        forced: outputs to make again, whatever Snakemake thinks of them.
+        config: the config's name, see `as_module.name_config`. It has no settings of the command
+            line, which become `...`.
+        empty: empty outputs, which are removed first.
+        targets: files to make; the whole grid if it is empty.
+        forced: outputs to make again, even if Snakemake considers them up to date.
     """
     files, has_settings, _ = config.partition(" and --config")
     run = shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")])
@@ -203,36 +210,38 @@ def command(
 
 
 def refuse_empty(layout: Layout) -> None:
-    """Refuses results in which a file is empty, as a full disk or a loss of power leaves it.
+    """Refuses results with an empty file, as a full disk or a power failure leaves it.
+
+    Snakemake would take the file for a finished output.
 
     Raises:
         UserError: naming each such file, and the path to remove.
     """
     lines = []
-    for path in [*outputs_in(layout.results, layout.outputs), layout.manifest]:
+    for path in [*list_outputs(layout.results, layout.outputs), layout.manifest]:
         if is_empty(path):
-            output = layout.results / output_of(str(path.relative_to(layout.results)))
-            removed = "it" if output == path else output
-            lines.append(f"{path}: is empty; remove {removed} and run again")
+            output = layout.results / owning_output(str(path.relative_to(layout.results)))
+            to_remove = "it" if output == path else output
+            lines.append(f"{path}: is empty; remove {to_remove} and run again")
     if lines:
         raise UserError("\n".join(lines))
 
 
 def is_empty(path: Path) -> bool:
-    """Returns whether a path is an empty file."""
+    """Whether a path is an empty file."""
     return path.is_file() and path.stat().st_size == 0
 
 
-def outputs_in(results: Path, made: Collection[str] | None) -> Iterator[Path]:
-    """Yields the files in a folder of results, except logs and the like.
+def list_outputs(results: Path, outputs: Collection[str] | None) -> Iterator[Path]:
+    """Yields the files in a folder of results, except hidden ones and `NO_OUTPUTS`, sorted.
 
     Args:
         results: the folder.
-        made: the files and folders in it that a run makes; None for all.
+        outputs: names of files and folders in it, which alone are looked at; None for all.
     """
     for top in sorted(results.glob("[!.]*")):
-        is_made = made is None or top.name in made
-        if top.name in NO_OUTPUTS or not is_made:
+        is_output = outputs is None or top.name in outputs
+        if top.name in NO_OUTPUTS or not is_output:
             continue
         for path in [top, *sorted(top.rglob("*"))]:
             if path.is_file() and not path.name.startswith("."):
@@ -240,7 +249,9 @@ def outputs_in(results: Path, made: Collection[str] | None) -> Iterator[Path]:
 
 
 def read_manifest(path: Path) -> dict[str, Any] | None:
-    """Reads a manifest, with its `failures` as `Failure`; None if there is no such file.
+    """Reads a manifest; None if there is no such file.
+
+    Its `failures` become a list of `Failure`, which is empty in the manifest of a whole run.
 
     Raises:
         UserError: it cannot be read.
@@ -261,18 +272,23 @@ def read_manifest(path: Path) -> dict[str, Any] | None:
     return manifest
 
 
-def output_of(file: str) -> Path:
-    """Returns the output that a file belongs to: itself, or the folder that is made as a whole."""
+def owning_output(file: str) -> Path:
+    """Returns the output that must be removed to make a file again: itself, or a folder.
+
+    Args:
+        file: a path below the folder of results.
+    """
     path = Path(file)
+    # Depth of the folders that are outputs as a whole.
     depths = {"plots": 2, "synthetic": 3}
-    # A report too large for one file has others beside its first one, which alone Snakemake knows.
+    # A large report has further files, of which Snakemake does not know.
     if path != REPORT:
         depths["report"] = 1
     depth = depths.get(path.parts[0], len(path.parts))
     return Path(*path.parts[:depth])
 
 
-def forced_for(file: str) -> Path:
-    """Returns the output that Snakemake must make anew to restore a file."""
-    output = output_of(file)
+def forced_output(file: str) -> Path:
+    """Returns the output that Snakemake must make again to restore a file."""
+    output = owning_output(file)
     return REPORT if output == REPORT.parent else output

@@ -1,4 +1,4 @@
-"""Checks before a run: files that its jobs read, words that models do not know, and the folder of
+"""Checks before a run: its input files, words that models do not know, servers, and the folder of
 results.
 """
 
@@ -29,38 +29,41 @@ if TYPE_CHECKING:
 
 
 LARGEST_INPUT = 256 * 2**20
-"""Maximum size in bytes of files that are read before their jobs: reading takes half a minute."""
+"""The maximum size in bytes of files that are checked before a run: reading takes half a minute."""
 InputReader = tuple[Path, Callable[[], Any]]
-"""A file, and the function that reads it."""
-INSTANCES_CHECKED = 256
-WORDS_LISTED = 5
+"""A file, and a function that reads it and raises InputError if it has faults."""
+CHECKED_INSTANCES = 256
+"""The number of instances of a variant whose words are looked up."""
+LISTED_WORDS = 5
+"""The number of words in a warning."""
 SPACED_WORDS = re.compile(r"[A-Za-z\u00c0-\u052f\u05d0-\u05ea\u0620-\u06ff]{2,}")
 """Words of two letters or more in scripts that put spaces between words: Latin, Greek, Cyrillic,
 Hebrew, Arabic.
 """
 SPLIT_TOKENS = 3
-"""Median number of tokens a word that is reported: in the language of a tokenizer, most words are
-one or two.
+"""The median number of tokens of a word from which on a warning is given. In the language of its
+tokenizer a word usually has one or two.
 """
 CONFIGS_NOTE = ".made_with.json"
-"""The list of config files in a folder of results, with which it is made."""
+"""The name of the file in a folder of results that lists the config files of its runs."""
 
 
 def check_inputs(config: Config) -> list[str]:
     """Refuses dumps and training data of selected models that their jobs would refuse.
 
+    Dumps that will be downloaded are not checked.
+
     Returns:
-        The files that were not read, because they are larger than `LARGEST_INPUT`. Files that are
-        downloaded are not there yet.
+        The files that were skipped because they are larger than `LARGEST_INPUT`, each once.
 
     Raises:
-        InputError: with the faults of each file.
+        InputError: with the faults of all files.
     """
     faults: list[Fault] = []
-    unread: list[str] = []
-    for path, read in [*dumps_of(config), *training_data(config)]:
+    skipped: list[str] = []
+    for path, read in [*dump_readers(config), *training_data_readers(config)]:
         if path.stat().st_size > LARGEST_INPUT:
-            unread.append(str(path))
+            skipped.append(str(path))
             continue
         try:
             read()
@@ -68,27 +71,27 @@ def check_inputs(config: Config) -> list[str]:
             faults += error.faults
     if faults:
         raise InputError(faults)
-    return list(dict.fromkeys(unread))
+    return list(dict.fromkeys(skipped))
 
 
-def dumps_of(config: Config) -> Iterator[InputReader]:
-    """Yields the dumps of selected cells."""
+def dump_readers(config: Config) -> Iterator[InputReader]:
+    """Yields the dumps of selected cells that are files and whose format has a check."""
     for model, dataset in config.cells():
         section, check = config.models[model], config.back_end_entry(model).check
         dump = section.source.origin(dataset)
         if dump is None or dump["file"] is None or not check:
             continue
         lists = [Path(file) for file in config.files(dataset, section.variant or "").subjects]
-        # A dump needs no lists.
-        known = lists if all(map(Path.is_file, lists)) else []
-        path = Path(dump["file"])
-        yield path, partial(load_reference(check), path, dump["sha256"], section.task, known)
+        # A dump can be imported without the lists, but is compared with them if all are there.
+        subject_lists = lists if all(map(Path.is_file, lists)) else []
+        path, sha256 = Path(dump["file"]), dump["sha256"]
+        yield path, partial(load_reference(check), path, sha256, section.task, subject_lists)
 
 
-def training_data(config: Config) -> Iterator[InputReader]:
-    """Yields the questions that selected models are trained on.
+def training_data_readers(config: Config) -> Iterator[InputReader]:
+    """Yields the training data of selected models for question answering.
 
-    Other training data cannot be checked here, because that takes the tokenizer.
+    Other training data cannot be checked without the tokenizer.
     """
     for model in config.run.models:
         section = config.models[model]
@@ -100,16 +103,16 @@ def training_data(config: Config) -> Iterator[InputReader]:
 
 
 def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], Lists]) -> None:
-    """Refuses variants of masked models that would ask nothing.
+    """Refuses variants without instances, because too few subjects are a single token.
 
-    Too few of their subjects are a single token of the tokenizer.
+    Variants whose tokenizer is not at hand are not checked.
 
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
 
     Raises:
-        InputError: with each of them whose tokenizer is at hand.
+        InputError: with each such variant.
     """
     tokenizers = {
         variant: question.tokenizer for variant, question in config.needed_variants.items()
@@ -117,11 +120,11 @@ def refuse_unknown_subjects(config: Config, lists: Mapping[tuple[str, str], List
     filtered = {variant: content for variant, content in lists.items() if tokenizers.get(variant)}
     source, document = config.origin
     faults = []
-    for (dataset, variant), (planned, count) in count_instances(Layout(config), filtered).items():
+    for (dataset, variant), (plan, number) in count_instances(Layout(config), filtered).items():
         tokenizer = tokenizers[dataset, variant]
-        # Families that know more of the reason say so.
-        refusal = getattr(planned, "refusal", None)
-        if not count.exact or (not refusal and count.value != 0):
+        # A family may give a more precise reason.
+        refusal = getattr(plan, "refusal", None)
+        if not number.exact or (not refusal and number.value != 0):
             continue
         if refusal:
             reason, expected = refusal
@@ -145,6 +148,8 @@ def sampled_texts(
 ) -> Iterator[tuple[str, str, Tokenizer, list[str]]]:
     """Yields model, dataset, tokenizer and a sample of texts of each cell with a tokenizer at hand.
 
+    Imported cells are left out.
+
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
@@ -162,23 +167,23 @@ def sampled_texts(
             cells.append((model, dataset, config.question(model, dataset).variant))
     needed = {(dataset, variant): lists[dataset, variant] for _, dataset, variant in cells}
     samples = {}
-    for key, (planned, _) in count_instances(layout, needed).items():
-        instances = planned.sample(INSTANCES_CHECKED)
-        samples[key] = [f"{pair} {text}" for pair, text, _ in instances]
+    for key, (plan, _) in count_instances(layout, needed).items():
+        instances = plan.sample(CHECKED_INSTANCES)
+        samples[key] = [f"{context} {text}" for context, text, _ in instances]
     for model, dataset, variant in cells:
         yield model, dataset, backends[model], samples[dataset, variant]
 
 
 def unknown_words(backend: Tokenizer, text: str) -> list[str]:
-    """Returns the parts of a text that become the unknown token."""
+    """Returns the parts of a text that a tokenizer reads as the unknown token."""
     ids = {backend.token_to_id(token) for token in UNKNOWN_TOKENS} - {None}
     encoding = backend.encode(text, add_special_tokens=False)
     tokens = zip(encoding.ids, encoding.offsets, strict=True)
-    return [text[begin:end] for number, (begin, end) in tokens if number in ids]
+    return [text[begin:end] for token, (begin, end) in tokens if token in ids]
 
 
-def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
-    """Yields warnings of cells whose texts hold words that the tokenizer does not know, or splits.
+def word_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
+    """Yields warnings of cells with words that their tokenizer does not know, or splits in many.
 
     Args:
         config: the config.
@@ -196,9 +201,9 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
             examples = [repr(word) for word, _ in counts.most_common()]
             yield (
                 f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that "
-                f"the tokenizer does not know: {first_few(examples, WORDS_LISTED)}"
+                f"the tokenizer does not know: {first_few(examples, LISTED_WORDS)}"
             )
-        tokens = token_counts(backend, texts)
+        tokens = tokens_per_word(backend, texts)
         typical_count = median(tokens.values()) if tokens else 0
         if typical_count >= SPLIT_TOKENS:
             by_tokens = sorted(tokens, key=lambda word: (-tokens[word], word))
@@ -206,46 +211,47 @@ def warnings_of(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Itera
             yield (
                 f"warning: {model} on {dataset}: the tokenizer splits half of the words into "
                 f"{typical_count:.3g} tokens or more, such as "
-                f"{first_few(examples, WORDS_LISTED)}: check that the model is of the dataset's "
+                f"{first_few(examples, LISTED_WORDS)}: check that the model is of the dataset's "
                 "language"
             )
 
 
-def token_counts(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:
-    """Returns the number of tokens of each word of some texts."""
+def tokens_per_word(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:
+    """Returns the number of tokens of each distinct `SPACED_WORDS` word of some texts."""
     words: set[str] = set()
     for text in texts:
         words.update(SPACED_WORDS.findall(text))
     counts = {}
     for word in words:
-        # Many tokenizers know most words only behind a space.
+        # Many tokenizers have most words only with a space before them.
         encoding = backend.encode(f" {word}", add_special_tokens=False)
         counts[word] = len(encoding.ids)
     return counts
 
 
 def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iterator[str]:
-    """Asks the servers of models that will be asked whether they answer, each once.
+    """Checks that the servers of models respond, each model once.
 
     Args:
         config: the config.
         layout: the places of its results.
-        models: the names of the models.
+        models: the names of models that the run asks, perhaps repeatedly.
 
     Yields:
-        The problem of a server of which something is kept: that may be all that is needed.
+        The problem of each model that does not respond but has stored answers or capabilities,
+        which may be all that the run needs.
 
     Raises:
-        UserError: with the problems of the others.
+        UserError: with the problems of all models that have nothing stored.
     """
     refused = []
     for name in sorted(set(models)):
         try:
             config.models[name].source.probe()
         except UserError as error:
-            kept = [layout.capabilities(name), layout.kept_capabilities(name)]
-            kept += [layout.answers(dataset, name) for dataset in config.run.datasets]
-            if any(path.exists() for path in kept):
+            stored = [layout.capabilities(name), layout.kept_capabilities(name)]
+            stored += [layout.answers(dataset, name) for dataset in config.run.datasets]
+            if any(path.exists() for path in stored):
                 yield f"{name}: {error}"
             else:
                 refused.append(f"{name}: {error}")
@@ -254,14 +260,14 @@ def check_servers(config: Config, layout: Layout, models: Iterable[str]) -> Iter
 
 
 def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
-    """Notes in a folder of results the config files that it is made with, or refuses others.
+    """Records the config files of a folder of results, and refuses other files later.
 
-    They are known by their places relative to the folder: an edited config is the same one, and so
-    is one that was moved together with its results.
+    Only their paths relative to the folder count: an edited config is the same one, and so is one
+    that was moved together with its results.
 
     Args:
         results: the folder.
-        configs: paths of the files, later ones adding to earlier ones.
+        configs: the paths of the files, in their order on the command line.
 
     Raises:
         UserError: the folder was made with other files, or cannot be written to.
@@ -285,7 +291,7 @@ def remember_configs(results: str | Path, configs: Sequence[str]) -> None:
 
 
 def noted_configs(note: Path) -> list[str]:
-    """Returns the config files in a note.
+    """Returns the config files in a `CONFIGS_NOTE`.
 
     Raises:
         UserError: it is damaged.
@@ -295,7 +301,7 @@ def noted_configs(note: Path) -> list[str]:
 
 
 def is_same_file(first: Path, second: Path) -> bool:
-    """Whether two paths are the same file, or the same place without a file."""
+    """Whether two paths are the same file, or equal paths without a file."""
     if first.absolute() == second.absolute():
         return True
     return first.exists() and second.exists() and first.samefile(second)

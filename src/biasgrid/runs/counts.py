@@ -1,7 +1,4 @@
-"""Counts the rows that tables have and will have, without reading or making them.
-
-Numbers are exact or estimated.
-"""
+"""Counts the rows of tables without reading or making them, exactly or as an estimate."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from biasgrid.base.references import load, stage
 from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
 from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
-from biasgrid.inference.checkpoints.cost import load_fast_tokenizer
+from biasgrid.inference.checkpoints.cost import RequestText, load_fast_tokenizer
 from biasgrid.inference.models.masked.one_token import counts_in_sentence
 from biasgrid.runs.layout import Layout
 
@@ -31,17 +28,19 @@ class Estimate:
 
     Attributes:
         value: the number, None if it is unknown.
-        exact: False for an estimate; of something that can only be less, such as texts that may
-            turn out to be the same, the estimate is the maximum.
+        exact: False for an estimate. Of a number with a known maximum, such as that of distinct
+            texts, the maximum is the estimate. Without meaning if the number is unknown.
     """
 
     value: float | None
     exact: bool = True
 
-    def times(self, factor: float | None, exact: bool = True) -> Estimate:
-        """Multiplies with another number, which may be an estimate.
+    def times(self, factor: float | None, *, exact: bool = True) -> Estimate:
+        """Multiplies by a factor; the product is unknown if one of the two is.
 
-        The product is unknown if one of the two is.
+        Args:
+            factor: the factor, None if it is unknown.
+            exact: whether the factor is exact.
         """
         product = None if self.value is None or factor is None else self.value * factor
         return Estimate(product, self.exact and exact)
@@ -49,10 +48,11 @@ class Estimate:
 
 UNKNOWN_NUMBER = Estimate(None)
 UNKNOWN_TOKENS = ("[UNK]", "<unk>")
+"""Tokens that stand for words that a tokenizer does not know."""
 
 
-def total(estimates: Iterable[Estimate]) -> Estimate:
-    """Adds estimates; the sum is unknown if a part is, and exact if all parts are."""
+def add_estimates(estimates: Iterable[Estimate]) -> Estimate:
+    """Adds estimates; the sum is unknown if any is, and exact if all are."""
     parts = list(estimates)
     values = [part.value for part in parts if part.value is not None]
     if len(values) < len(parts):
@@ -63,8 +63,8 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
 def json_data(value: Any) -> Any:
     """Converts dataclasses, and lists of them, to data for JSON.
 
-    An estimate `x` becomes two keys: `x`, the number or null, and `x_is`, `exact`, `about` or null
-    if it is unknown.
+    A field `x` with an estimate becomes two keys: `x`, see `short_number`, and `x_is`, see
+    `certainty`. A property is no field, so it is left out.
     """
     if isinstance(value, list):
         return [json_data(part) for part in value]
@@ -75,21 +75,21 @@ def json_data(value: Any) -> Any:
         part = getattr(value, field.name)
         if isinstance(part, Estimate):
             content[field.name] = short_number(part)
-            content[f"{field.name}_is"] = certainty_of(part)
+            content[f"{field.name}_is"] = certainty(part)
         else:
             content[field.name] = json_data(part)
     return content
 
 
 def short_number(estimate: Estimate) -> float | None:
-    """Returns a number with three decimals, or as an integer if they are 0; None if unknown."""
+    """Rounds a number to three decimals, to an integer if these are 0; None if it is unknown."""
     if estimate.value is None:
         return None
     short = round(estimate.value, 3)
     return int(short) if short == int(short) else short
 
 
-def certainty_of(estimate: Estimate) -> str | None:
+def certainty(estimate: Estimate) -> str | None:
     """Returns `exact` or `about`; None if the number is unknown."""
     if estimate.value is None:
         return None
@@ -105,7 +105,7 @@ class TableFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class InstancesToAsk:
-    """Instances as a table, for families that cannot count them without expanding them."""
+    """Instances as a table, for families that cannot count instances without expanding them."""
 
     table: pl.DataFrame
 
@@ -114,23 +114,26 @@ class InstancesToAsk:
         """The number of instances."""
         return len(self.table)
 
-    def sample(self, count: int) -> list[tuple[str, str, list[str]]]:
-        """Returns second text, text and candidates of about `count` instances, at even distances.
+    def sample(self, count: int) -> list[RequestText]:
+        """Returns the texts of about `count` instances at equal steps, at most of twice as many.
 
-        A system text stands before the second text.
+        The context of each is its system text and its second text.
         """
-        names = [name for name in self.table.columns if name.startswith("candidate")]
+        columns = [name for name in self.table.columns if name.startswith("candidate")]
         rows = self.table.gather_every(max(1, len(self.table) // count))
-        samples = []
-        for system, pair, text, *words in rows.select("system", "text_pair", "text", *names).rows():
+        texts = []
+        for system, pair, text, *words in rows.select(
+            "system", "text_pair", "text", *columns
+        ).rows():
             context = "\n\n".join(part for part in (system, pair) if part)
-            # Instances may have fewer candidates than others of their table.
-            samples.append((context, text, [word for word in words if word is not None]))
-        return samples
+            # Null if another instance of the table has more candidates.
+            candidates = [word for word in words if word is not None]
+            texts.append(RequestText(context, text, candidates))
+        return texts
 
 
 def table_facts(path: Path) -> TableFacts | None:
-    """Reads a table's metadata alone, None if it is missing or not readable as Parquet."""
+    """Reads only the metadata of a table; None if it is missing or no readable Parquet file."""
     if not path.exists():
         return None
     import pyarrow
@@ -149,15 +152,15 @@ def count_instances(
 ) -> dict[tuple[str, str], tuple[PlannedInstances, Estimate]]:
     """Counts the instances of datasets' variants from their word lists.
 
-    If a tokenizer decides which subjects are kept, the count is exact if that tokenizer is at hand,
-    or if the instances table was made from these word lists; else all subjects are counted.
+    A count is an estimate if a tokenizer decides which subjects are kept, and is neither at hand
+    nor was an instances table made from these word lists: all subjects are counted then.
 
     Args:
         layout: the places of files.
         lists: the word lists by dataset and variant.
 
     Returns:
-        The instances and their count, by dataset and variant.
+        By dataset and variant the planned instances, and their number.
     """
     config = layout.config
     tokenizers = {variant: config.needed_variants[variant].tokenizer for variant in lists}
@@ -182,13 +185,13 @@ def count_instances(
 def instances_to_ask(
     family: str, lists: Lists, token_counts: TokenCounts | None
 ) -> PlannedInstances:
-    """Returns the instances that lists make, from their family's own count or by expanding them.
+    """Returns the instances of word lists, as the family plans them or by expanding the lists.
 
     Args:
         family: the reference of the family.
-        lists: the lists.
-        token_counts: counts the tokens of words, so that unknown subjects are left out; None to
-            count all subjects.
+        lists: the word lists.
+        token_counts: counts the tokens of words, so that subjects of several tokens are left out;
+            None keeps all subjects.
     """
     reading = load(stage(family, "reading"))
     if not hasattr(reading, "planned_instances"):
@@ -200,18 +203,20 @@ def instances_to_ask(
 
 
 def token_counter(layout: Layout, name: str) -> TokenCounts | None:
-    """Returns a counter of the tokens of words, None if the tokenizer.json is not at hand.
+    """Returns a counter of the tokens of words, None if the tokenizer is not at hand.
+
+    It is at hand if its tokenizer.json can be read, and its mask is a single token.
 
     Args:
         layout: the places of files.
-        name: the tokenizer in the config.
+        name: the name of the tokenizer in the config.
     """
     entry = layout.config.tokenizers[name]
     folder = checkpoint_folder(layout.record("tokenizers", name), entry.folder)
     backend = load_fast_tokenizer(folder / "tokenizer.json") if folder else None
     if backend is None:
         return None
-    # A mask that is not a single token of the tokenizer would be counted as text.
+    # Otherwise the letters of the mask would be counted as text.
     if entry.mask and backend.token_to_id(entry.mask) not in backend.encode(entry.mask).ids:
         return None
     ids = (backend.token_to_id(token) for token in UNKNOWN_TOKENS)
@@ -223,11 +228,11 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
     """Returns the folder of a checkpoint, from its record or, without one, from the config.
 
     Args:
-        record: the path of the record.
-        folder: the folder that the config names, if any.
+        record: the path of the record, which may be missing.
+        folder: the folder in the config, None if the checkpoint is from the hub or trained here.
 
     Returns:
-        None if the checkpoint has not been fetched or made, or is gone.
+        None if the checkpoint has not been fetched or trained, or is gone.
     """
     if not record.exists():
         return Path(folder) if folder else None
@@ -238,14 +243,14 @@ def checkpoint_folder(record: Path, folder: str | None) -> Path | None:
 
 
 def sample_notes(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
-    """Yields a note on the tests that are possible with a sample, for each variant that has one.
+    """Yields a note for each selected variant of which only a sample is asked.
 
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
     """
     for (dataset, variant), content in lists.items():
-        # Of variants that only trained models learn nothing is tested.
+        # Nothing is tested in variants that are only for training.
         if (dataset, variant) not in config.selected_variants:
             continue
         clusters = partial(variant_clusters, config, lists, dataset, variant)

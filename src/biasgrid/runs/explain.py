@@ -1,6 +1,4 @@
-"""Finds all prompts and responses behind one number of a finished run, and computes the number from
-them again.
-"""
+"""Finds the prompts and responses behind a number of a finished run, and recomputes the number."""
 
 from __future__ import annotations
 
@@ -14,36 +12,36 @@ import polars as pl
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.references import exists, load, stage
 from biasgrid.families.cell import MeasuredCell, measured_values
-from biasgrid.families.responses import read_scorers
+from biasgrid.runs.results import read_cell_scorers
 from biasgrid.tables.files import read_provenance, read_table
 from biasgrid.tables.key_columns import GROUP_PAIR, KEYS
 from biasgrid.tables.measures import MEASURES
 from biasgrid.tables.provenance import cell_provenance, check_made_from
 
 NAMING_KEYS = [key.name for key in KEYS if key.sentences]
-"""The keys whose values name a number."""
+"""Key columns whose values name a number."""
 KEYS_WITH_OTHER = [key.name for key in KEYS if key.sentences and key.tested_as]
-"""The keys whose values are compared with the value of the option `--other`."""
+"""Key columns with the names that are compared with the name of the option `--other`."""
 AGREEMENT_TOLERANCE = 1e-9
-"""Differences that another order of sums may make."""
+"""The largest difference that comes from another order of summation."""
 
 
 class Explanation(NamedTuple):
     """The prompts and responses behind a number.
 
     Attributes:
-        measure: the measure that is explained.
+        measure: the measure of the number.
         measure_options: the options that it was computed with.
-        stated: its value in the table of measures, None if it has none.
-        flag: the reason why it has none.
-        recomputed: its value from all instances that are concerned, None if nothing was measured.
-        n: the number of things that the measure counts.
-        units: all prompts and responses, a row per instance, unit by unit: columns of `EVIDENCE`.
+        table_value: its value in the table of measures, None if it is withheld or not there.
+        flag: the reason why it is withheld, None if it is not.
+        recomputed: its value from its prompts and responses, None if it cannot be computed.
+        n: the `n` of the recomputed number, 0 if it cannot be computed.
+        units: its prompts and responses, a row per instance, unit by unit: columns of `EVIDENCE`.
     """
 
     measure: str
     measure_options: str
-    stated: float | None
+    table_value: float | None
     flag: str | None
     recomputed: float | None
     n: int
@@ -51,30 +49,36 @@ class Explanation(NamedTuple):
 
     @property
     def agrees(self) -> bool:
-        """Whether the table has the recomputed value; a number that is withheld always agrees."""
-        if self.stated is None or self.recomputed is None:
-            return self.flag is not None or self.stated is self.recomputed
-        return math.isclose(self.stated, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE)
+        """Whether the table has the recomputed value, or neither has one.
+
+        A number that is withheld always agrees.
+        """
+        if self.table_value is None or self.recomputed is None:
+            has_neither = self.table_value is None and self.recomputed is None
+            return self.flag is not None or has_neither
+        return math.isclose(
+            self.table_value, self.recomputed, rel_tol=0, abs_tol=AGREEMENT_TOLERANCE
+        )
 
 
 def explain_number(
     results: Path, model: str, dataset: str, about: Mapping[str, str]
 ) -> Explanation:
-    """Explains a number; only rows that concern it are read.
+    """Explains a number; only the responses that it is computed from are read.
 
     Args:
         results: the folder of results.
         model: a model of the run.
         dataset: a dataset of the run.
-        about: the names of the number: `subject` and `attribute`, `bias_type` and `group`, or
-            `measure`, by the dataset's family; and `other`, the group or subject that it is
-            compared with, which names numbers of pairs of groups and narrows the rows that are
-            shown of others.
+        about: the names of the number. Which are needed depends on the dataset's family: `subject`
+            and `attribute`, `bias_type` and `group`, or `measure`. With `other`, the group or
+            subject that is compared with it, it is the number of a pair of groups; for other
+            numbers only fewer rows are shown.
 
     Raises:
-        InputError: a name is unknown, or one is missing.
-        UserError: the run is not finished, or the family has no such way.
-        TableError: a table is damaged, or the measures were made from others.
+        InputError: a name is unknown or missing.
+        UserError: the run is not finished, or the family cannot explain numbers.
+        TableError: a table is damaged, or the measures were made from other predictions.
     """
     path = cell_measures(results, model, dataset)
     measures = read_table(path, MEASURES)
@@ -86,7 +90,7 @@ def explain_number(
             "run; run again"
         )
     family, options = cell["family"], cell["options"]
-    sentences = sentences_of_family(family)
+    sentences = family_sentences(family)
     if sentences is None:
         raise UserError(
             f"the family of {dataset} cannot explain single numbers; see {results}/evidence for "
@@ -102,20 +106,20 @@ def explain_number(
 
     instances = results / cell["instances"]
     predictions = [results / table for table in cell["predictions"]]
-    answered = cell_provenance(instances, predictions)
-    # Measures that record no predictions are not compared: both sides are None.
-    made_from = answered if "predictions" in facts else None
+    provenance = cell_provenance(instances, predictions)
+    # Measures that record no predictions cannot be checked; with None on both sides they pass.
+    made_from = provenance if "predictions" in facts else None
     check_made_from(path, "predictions", made_from, predictions[0])
     prompts = sentences.instances(instances, about)
     is_relevant = pl.col("instance").is_in(prompts["instance"].implode())
     responses = pl.scan_parquet(predictions, glob=False).filter(is_relevant).collect()
-    scorers = scorers_of_cell(results, cell)
+    scorers = read_cell_scorers(results, cell)
     observations = observe(prompts, responses, options, *([scorers] if scorers else []))
 
     names = {name: about[name] for name in sentences.explained}
     values = measured_values(measure_cell, observations, options | {"measures": []})
-    recomputed = row_of_number(values, measure, options_text, names)
-    stated = row_of_number(measures, measure, options_text, names)
+    recomputed = number_row(values, measure, options_text, names)
+    in_table = number_row(measures, measure, options_text, names)
     value = recomputed.get("value")
     if value is not None and math.isnan(value):
         value = None
@@ -123,42 +127,27 @@ def explain_number(
     return Explanation(
         measure=measure,
         measure_options=options_text,
-        stated=stated.get("value"),
-        flag=stated.get("flag"),
+        table_value=in_table.get("value"),
+        flag=in_table.get("flag"),
         recomputed=value,
         n=recomputed.get("n", 0),
         units=sentences.explain(measured, about),
     )
 
 
-def sentences_of_family(family: str) -> Any:
-    """Returns the `SENTENCES` of a family, None if it cannot explain single numbers."""
+def family_sentences(family: str) -> Any:
+    """Returns the `SENTENCES` of a family by its reference; None if it cannot explain numbers."""
     reference = stage(family, "evidence")
     if not exists(reference):
         return None
     return getattr(load(reference), "SENTENCES", None)
 
 
-def scorers_of_cell(results: Path, cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Reads the responses of scorers to the texts of a cell, empty without scorers.
-
-    Args:
-        results: the folder of results.
-        cell: the files of the cell in the provenance of its measures.
-    """
-    if not cell.get("texts"):
-        return {}
-    files = {
-        scorer: (kind, str(results / file)) for scorer, (kind, file) in cell["scorers"].items()
-    }
-    return read_scorers(files, results / cell["texts"])
-
-
 def cell_measures(results: Path, model: str, dataset: str) -> Path:
-    """Returns the measures of a cell.
+    """Returns the path of the measures of a cell.
 
     Raises:
-        InputError: there is no such dataset, or it was not asked of the model.
+        InputError: there is no such dataset, or the model has not answered it.
         UserError: nothing was measured in the folder.
     """
     cells = {(path.parent.name, path.stem) for path in results.glob("measures/*/*.parquet")}
@@ -166,10 +155,10 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
         raise UserError(
             f"there is no {results}/measures; expected the `results` of a config that was run"
         )
-    datasets = sorted({measured for measured, _ in cells})
+    datasets = sorted({dataset_name for dataset_name, _ in cells})
     faults = list(unknown_names(str(results), "--dataset", [dataset], datasets))
-    # If the dataset is unknown, a model of any dataset will do.
-    models = sorted({name for measured, name in cells if measured == dataset or faults})
+    # If the dataset is unknown, the model may be of any dataset.
+    models = sorted({name for dataset_name, name in cells if dataset_name == dataset or faults})
     faults += unknown_names(str(results), "--model", [model], models)
     if faults:
         raise InputError(faults)
@@ -177,17 +166,20 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns the names of a pair of groups in the order of the table, if it has the pair."""
-    first, second = GROUP_PAIR
-    if not {first, second} <= about.keys():
+    """Returns the names of a number, with a pair of groups in the order of the table of measures.
+
+    Unchanged if `about` has no pair, or the table does not have it.
+    """
+    group, other = GROUP_PAIR
+    if not {group, other} <= about.keys():
         return about
-    swapped = {**about, first: about[second], second: about[first]}
+    swapped = {**about, group: about[other], other: about[group]}
     is_swapped_only = not has_pair(measures, about) and has_pair(measures, swapped)
     return swapped if is_swapped_only else about
 
 
 def has_pair(measures: pl.DataFrame, about: Mapping[str, str]) -> bool:
-    """Whether a table has numbers of a pair of groups in the order of its names."""
+    """Whether a table of measures has the pair of groups of `about`, in this order."""
     names = {key: about[key] for key in GROUP_PAIR}
     return len(measures.filter(**names)) > 0
 
@@ -195,16 +187,16 @@ def has_pair(measures: pl.DataFrame, about: Mapping[str, str]) -> bool:
 def check_explained(
     measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str
 ) -> None:
-    """Refuses names that are missing, of no use or unknown.
+    """Refuses names of a number that are missing, superfluous or unknown.
 
     Args:
         measures: schema `MEASURES`.
-        about: the names that were given, by key.
+        about: the names, by key.
         needed: the keys that name a number of the dataset's family.
         dataset: the dataset, for messages.
 
     Raises:
-        InputError: with all of them.
+        InputError: with all faults.
     """
     expected = ", ".join(option_of_key(key) for key in needed)
     faults = []
@@ -222,8 +214,8 @@ def check_explained(
 def names_not_measured(
     measures: pl.DataFrame, about: Mapping[str, str], needed: tuple[str, ...], dataset: str
 ) -> Iterator[Fault]:
-    """Yields the names that no number has; see `check_explained`."""
-    # Each name is looked for among the rows that the ones before it leave.
+    """Yields a fault for each name that no number has; arguments as for `check_explained`."""
+    # Each name is looked up only in the rows of the names before it.
     rows = measures
     for key in needed:
         if key in NAMING_KEYS and key in about:
@@ -231,14 +223,14 @@ def names_not_measured(
             yield from unknown_names(dataset, option_of_key(key), [about[key]], names)
             if about[key] in names:
                 rows = rows.filter(pl.col(key) == about[key])
-    compared = next((key for key in KEYS_WITH_OTHER if key in needed), None)
-    if "other" in about and compared is not None:
-        names = distinct_names(measures, compared)
+    compared_key = next((key for key in KEYS_WITH_OTHER if key in needed), None)
+    if "other" in about and compared_key is not None:
+        names = distinct_names(measures, compared_key)
         yield from unknown_names(dataset, "--other", [about["other"]], names)
 
 
 def option_of_key(key: str) -> str:
-    """Returns the option of the command line that gives a key of measures."""
+    """Returns the command-line option for a key column of measures."""
     return f"--{key.replace('_', '-')}"
 
 
@@ -247,10 +239,18 @@ def distinct_names(measures: pl.DataFrame, column: str) -> list[str]:
     return measures[column].drop_nulls().unique().sort().to_list()
 
 
-def row_of_number(
+def number_row(
     measures: pl.DataFrame, measure: str, measure_options: str, about: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Returns the row of a number, empty if there is none."""
+    """Returns the row of a number as a dict, empty if there is none.
+
+    Args:
+        measures: the key columns of `MEASURES`, of which some may be absent, and its values.
+        measure: the measure.
+        measure_options: its options, as in the column `options`.
+        about: the names of the number, by key. Keys without a name must be null in the row, unless
+            they follow from the others.
+    """
     is_of_number = []
     for key in KEYS:
         if key.name not in measures.columns:
@@ -259,7 +259,7 @@ def row_of_number(
         if key.name in about:
             is_of_number.append(column == about[key.name])
         elif key.is_part:
-            # The bias type of a metric is the one of its probe, which nobody has to name.
+            # Other keys, such as the bias type of a probe, follow from the names.
             is_of_number.append(column.is_null())
     rows = measures.filter(*is_of_number, measure=measure, options=measure_options).to_dicts()
     return rows[0] if rows else {}

@@ -1,4 +1,4 @@
-"""Which jobs have failed, and why, from the logs that the workflow's scripts write."""
+"""Finds failed jobs and their errors in the logs that the workflow's scripts write."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.layout import RECORDS, Layout
 
 PREDICTS = ("predict", "predict_scorer")
-"""The rules that ask models: their failures are reported with their cells."""
+"""The rules whose failures are reported with their cells."""
 LAST_WORDS = re.compile(r"^\S+ \S+ CRITICAL (.*)", re.MULTILINE)
-"""A line of a log that a job writes only if it fails; see `biasgrid.jobs.logs`."""
+"""A line that a job logs only if it fails; see `jobs.logs.log_exception`."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Failure:
 
 
 def failure_of(rule: str, log: Path) -> Failure | None:
-    """Returns the failure in a log, None if there is none.
+    """Returns the failure in a job's log; None without one, or without a log.
 
-    Every run of a job begins its log anew, so an old failure does not stay.
+    Every run of a job begins its log anew, so the log never has the failure of an earlier run.
     """
     if not log.exists():
         return None
@@ -43,10 +43,10 @@ def failure_of(rule: str, log: Path) -> Failure | None:
 
 
 def last_error(log: str) -> str | None:
-    """Returns in one line the error that a log's job failed with, None if it did not fail.
+    """Returns the error in the text of a log in one line, None if the job did not fail.
 
-    A user's error is its message or, if that is a heading, the first line under it; any other error
-    is the last line of its traceback.
+    For a user's error this is the message or, if it ends in a colon, the first line below. For any
+    other error it is the last line of the traceback.
     """
     errors = list(LAST_WORDS.finditer(log))
     if not errors:
@@ -61,12 +61,12 @@ def last_error(log: str) -> str | None:
 
 
 def other_failures(layout: Layout) -> Iterator[Failure]:
-    """Yields the failures of rules that ask no model.
+    """Yields the failures of all rules but `PREDICTS`.
 
-    Failures of models and datasets that are not selected are left out.
+    A log is skipped if its path names a model, dataset or variant that is not selected.
     """
     config = layout.config
-    names = {
+    selected_names = {
         *config.run.models,
         *config.readers,
         *config.run.datasets,
@@ -75,10 +75,10 @@ def other_failures(layout: Layout) -> Iterator[Failure]:
         GRID,
     }
     for dataset, variant in config.needed_variants:
-        names.update((dataset, variant))
+        selected_names.update((dataset, variant))
     for log in sorted(layout.logs.rglob("*.log")):
         rule, *parts = log.relative_to(layout.logs).as_posix().removesuffix(".log").split("/")
-        if rule in PREDICTS or not names.issuperset(parts):
+        if rule in PREDICTS or not selected_names.issuperset(parts):
             continue
         failure = failure_of(rule, log)
         if failure is not None:

@@ -1,5 +1,6 @@
-"""How wide intervals will be by how much of a grid is asked: from the noise of finished cells, or
-of an assumed one.
+"""Forecasts the width of intervals if only a share of a grid is asked.
+
+From the noise of finished cells or, without one, from an assumed noise.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import polars as pl
 
 from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists
-from biasgrid.runs.counts import Estimate, total
+from biasgrid.runs.counts import Estimate, add_estimates
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.plan import CellPlan, Plan
 from biasgrid.stats.power import NoiseEstimate, clusters_for_width, precision_at, share_for_width
@@ -22,80 +23,99 @@ from biasgrid.tables.files import read_table
 from biasgrid.tables.measures import DESIGN, MEASURES, is_over_first_factor
 from biasgrid.tables.metric import MetricDefinitions
 
-ASSOCIATION = ("subject", "attribute")
+ASSOCIATION_KEYS = ("subject", "attribute")
+"""The key columns of measures that are not null in the row of an association."""
 NOISE_SOURCES = ("subject", "association", "subject x cluster", "association x cluster")
 
 SAMPLED_SHARES = (1.0, 0.3, 0.1, 0.03, 0.01)
 ASSUMED = 0.1
-"""Standard deviation between clusters where no cell is finished: about that of a model whose
-strongest associations are 0.2 and as much the cluster's as the subject's.
+"""The standard deviation between clusters if no cell is finished: about that of a model whose
+strongest associations are 0.2, half of it specific to the cluster.
 """
 
 
-def noise_of_cell(
+def cell_noise(
     layout: Layout, cell: CellPlan, headlines: Mapping[str, str]
 ) -> Iterator[tuple[NoiseEstimate, str]]:
-    """Yields the noise of a finished cell, and the number whose noise it is; nothing for an
-    unfinished cell.
+    """Yields the noise of a finished cell with the name of the number whose noise it is.
+
+    Nothing for an unfinished cell, and for one whose numbers have no standard error.
+
+    Args:
+        layout: the places of files.
+        cell: the cell.
+        headlines: the headline measures of its dataset, with their options.
     """
     paths = layout.measures(cell.dataset, cell.model), layout.design(cell.dataset, cell.model)
     if all(path.exists() for path in paths):
-        known = read_table(paths[0], MEASURES).drop_nulls(["se", "df"])
-        rows = known.filter(is_over_first_factor())
+        measures = read_table(paths[0], MEASURES).drop_nulls(["se", "df"])
+        rows = measures.filter(is_over_first_factor())
         variances = read_table(paths[1], DESIGN)
-        associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION)
+        associations = rows.filter(measure="gamma").drop_nulls(ASSOCIATION_KEYS)
         if len(associations):
-            yield noise_of_associations(associations, variances), "an association"
+            yield association_noise(associations, variances), "an association"
         elif len(rows):
-            some = rows.filter(are_headlines(headlines))
-            rows = some if len(some) else rows
+            headline_rows = rows.filter(are_headlines(headlines))
+            rows = headline_rows if len(headline_rows) else rows
             name = rows["measure"][0]
             rows = rows.filter(measure=name)
             variance = float(rows["se"].pow(2).median() or 0)  # type: ignore[arg-type]
-            yield noise_of_mean(variance, *sample_sizes(rows)), name
+            yield mean_noise(variance, *sample_sizes(rows)), name
 
 
-def noise_of_associations(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
-    """Returns the noise of a cell's associations: that of its clusters, and of pairs of subjects
-    within them.
+def association_noise(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
+    """Returns the noise of a cell's associations, between clusters and between pairs of subjects.
 
-    A subject's comparison with one partner varies with half of the variance of subjects, which is
-    all the partner's, and with what is the pair's own.
+    A comparison of a subject with one partner has half of the variance of the sources in
+    `NOISE_SOURCES`, the half of the partner, and the variance of the pair.
+
+    Args:
+        rows: measures, one row per association, at least one; `se` is not null.
+        variances: the parts of the cell's variance (schema `DESIGN`).
     """
     values = dict(variances.group_by("name").agg(pl.col("value").mean()).rows())
     within = sum(max(values.get(name) or 0.0, 0.0) for name in NOISE_SOURCES) / 2 + max(
         values.get("pair") or 0.0, 0.0
     )
-    of_clusters = (rows["se"].cast(pl.Float64) ** 2 * rows["clusters"]).to_numpy()
-    spread = (of_clusters / of_clusters.mean()).tolist() if of_clusters.any() else [1.0]
+    cluster_variances = (rows["se"].cast(pl.Float64) ** 2 * rows["clusters"]).to_numpy()
+    spread = [1.0]
+    if cluster_variances.any():
+        spread = (cluster_variances / cluster_variances.mean()).tolist()
     return NoiseEstimate(
         values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows), spread
     )
 
 
-def noise_of_mean(variance: float, clusters: int, units: float) -> NoiseEstimate:
-    """Returns the noise of a mean, whose parts of clusters and of units are unknown: both count in
-    full.
+def mean_noise(variance: float, clusters: int, units: float) -> NoiseEstimate:
+    """Returns the noise of a mean.
+
+    The shares of clusters and of units in its variance are unknown. Each counts as the whole, so
+    the forecast is rather too wide.
+
+    Args:
+        variance: the squared standard error of the mean.
+        clusters: the number of clusters.
+        units: the number of units.
     """
     return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
 
 
 def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
-    """Returns how many clusters and units a number has."""
-    return int(rows[("clusters")].max() or 0), float(rows[("n")].median() or 0)  # type: ignore[arg-type]
+    """Returns the largest number of clusters and the median number of units of some measures."""
+    return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class ForecastShare:
-    """What a share of a dataset's variant costs, and how certain its numbers are.
+    """The cost of a share of a dataset's variant, and the precision of its numbers.
 
     Attributes:
-        share: which share of what the config asks.
-        instances: how many instances a cell has.
-        width: from the lower to the upper end of an interval over templates; unknown where there is
-            none.
-        minimal_effect: the size of a number that is found in 80 % of cells; unknown where none is.
-        seconds: how long all cells take together at the given rate.
+        share: the share of the instances of the config.
+        instances: number of instances of a cell.
+        width: width of an interval over templates; unknown if there is none.
+        minimal_effect: the size of a number that is significant with a power of 80 %; unknown if
+            none is.
+        seconds: time of all cells together at the given rate.
     """
 
     share: float
@@ -107,18 +127,18 @@ class ForecastShare:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How certain one number of a dataset's variant will be.
+    """The precision of a number of a dataset's variant.
 
     Attributes:
-        dataset, variant: what is asked.
-        number: which number: an association, or the name of a measure.
-        clusters: how many clusters the variant has.
-        cells: how many finished cells this is from; of none, from what is assumed.
-        steps: the forecasts for shares of it.
-        wanted: the share that has intervals of the wanted width; None where none has, or no width
-            is wanted.
-        clusters_wanted: how many clusters had such intervals, where no share has; None where a
-            thousand had not.
+        dataset, variant: the variant.
+        number: the number: an association, or the name of a measure.
+        clusters: number of clusters of the variant.
+        cells: number of finished cells from which the noise is estimated; 0 if it is assumed.
+        steps: the forecasts for shares of the instances.
+        wanted: the share whose intervals are as narrow as asked for; None if not even the whole
+            has such intervals, or no width was given.
+        clusters_wanted: if no share does, the number of clusters that would; None if a thousand
+            would not, or if it is not needed.
     """
 
     dataset: str
@@ -132,25 +152,25 @@ class Forecast:
 
 
 def forecast_intervals(
-    config: Config, lists: Mapping[tuple[str, str], Lists], planned: Plan, width: float | None
+    config: Config, lists: Mapping[tuple[str, str], Lists], plan: Plan, width: float | None
 ) -> list[Forecast]:
-    """Returns how certain the numbers of each variant of a dataset will be.
+    """Forecasts the precision of each selected variant, sorted by dataset and variant.
 
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
-        planned: what its cells cost.
-        width: how wide intervals may be, None where that is not asked.
+        plan: the plan of the config.
+        width: the maximum width of intervals, None to ask for none.
     """
-    variants = sorted(planned.cells, key=dataset_and_variant)
+    cells_by_variant = sorted(plan.cells, key=dataset_and_variant)
     return [
         forecast_variant(config, lists, dataset, variant, list(cells), width)
-        for (dataset, variant), cells in groupby(variants, key=dataset_and_variant)
+        for (dataset, variant), cells in groupby(cells_by_variant, key=dataset_and_variant)
     ]
 
 
 def dataset_and_variant(cell: CellPlan) -> tuple[str, str]:
-    """Returns the dataset and the variant that a cell asks."""
+    """Returns the dataset and variant of a cell, for sorting and grouping."""
     return cell.dataset, cell.variant
 
 
@@ -162,53 +182,80 @@ def forecast_variant(
     cells: list[CellPlan],
     width: float | None,
 ) -> Forecast:
-    """Returns how certain the numbers of one variant will be; of several finished cells the
-    noisiest counts.
+    """Forecasts the precision of a variant, from the noisiest of its finished cells.
+
+    Args:
+        config: the config.
+        lists: the word lists of all selected datasets and variants.
+        dataset: the dataset.
+        variant: its variant.
+        cells: the plans of all its cells, at least one.
+        width: the maximum width of intervals, None to ask for none.
     """
     layout, alpha = Layout(config), 1 - config.statistics.level
     headlines = MetricDefinitions.from_measures(config.dataset_measures(dataset)).headlines
-    found = [each for cell in cells for each in noise_of_cell(layout, cell, headlines)]
-    clusters = template_cluster_count(config, lists, dataset, variant)
-    assumed = (
-        noise_of_mean(ASSUMED**2 / clusters, clusters, cells[0].instances.value or 1),
-        "a mean over templates",
-    )
-    noise, number = (
-        max(found, key=lambda each: precision_at(each[0], 1, alpha).width) if found else assumed
-    )
-    wanted = share_for_width(noise, width, alpha) if width is not None else None
-    missed = width is not None and wanted is None
+    measured: list[tuple[NoiseEstimate, str]] = []
+    for cell in cells:
+        measured += cell_noise(layout, cell, headlines)
+    if measured:
+        noise, number = max(measured, key=lambda pair: precision_at(pair[0], 1, alpha).width)
+    else:
+        clusters = template_cluster_count(config, lists, dataset, variant)
+        variance = ASSUMED**2 / clusters
+        noise = mean_noise(variance, clusters, cells[0].instances.value or 1)
+        number = "a mean over templates"
+    sufficient_share = None
+    sufficient_clusters = None
+    if width is not None:
+        sufficient_share = share_for_width(noise, width, alpha)
+        if sufficient_share is None:
+            sufficient_clusters = clusters_for_width(noise, width, alpha)
     return Forecast(
-        dataset,
-        variant,
-        number,
-        noise.clusters,
-        len(found),
-        [forecast_share(noise, share, alpha, cells) for share in SAMPLED_SHARES],
-        wanted,
-        clusters_for_width(noise, width, alpha) if missed and width is not None else None,
+        dataset=dataset,
+        variant=variant,
+        number=number,
+        clusters=noise.clusters,
+        cells=len(measured),
+        steps=[forecast_share(noise, share, alpha, cells) for share in SAMPLED_SHARES],
+        wanted=sufficient_share,
+        clusters_wanted=sufficient_clusters,
     )
 
 
 def template_cluster_count(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> int:
-    """Returns how many clusters a variant asks; 1 if its family has no templates."""
-    count = (
-        config.family(dataset).templates_asked(lists[dataset, variant])
-        if (dataset, variant) in lists
-        else None
-    )
-    return max(1, len(set(variant_clusters(config, lists, dataset, variant)[:count])))
+    """Returns the number of template clusters of a variant, at least 1.
+
+    1 also for a family without templates.
+    """
+    # A sample may ask only the first templates; None are all.
+    template_count = None
+    if (dataset, variant) in lists:
+        template_count = config.family(dataset).templates_asked(lists[dataset, variant])
+    clusters = variant_clusters(config, lists, dataset, variant)[:template_count]
+    return max(1, len(set(clusters)))
 
 
 def forecast_share(
     noise: NoiseEstimate, share: float, alpha: float, cells: list[CellPlan]
 ) -> ForecastShare:
-    """Returns what a share costs and how wide its intervals will be."""
-    found = precision_at(noise, share, alpha)
-    width, effect = (Estimate(None if isnan(each) else each, exact=False) for each in found)
-    instances = cells[0].instances.times(share, exact=share == 1)
+    """Forecasts the cost and the precision of a share of the instances of a variant.
+
+    Args:
+        noise: the noise of the number.
+        share: the share.
+        alpha: the probability that an interval misses.
+        cells: the plans of all cells of the variant, at least one.
+    """
+    precision = precision_at(noise, share, alpha)
+    width, effect = (
+        Estimate(None if isnan(number) else number, exact=False) for number in precision
+    )
     return ForecastShare(
-        share, instances, width, effect, total(cell.seconds for cell in cells).times(share)
+        share=share,
+        instances=cells[0].instances.times(share, exact=share == 1),
+        width=width,
+        minimal_effect=effect,
+        seconds=add_estimates(cell.seconds for cell in cells).times(share),
     )

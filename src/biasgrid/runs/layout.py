@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from biasgrid.config import Config
 from biasgrid.report.figures.registry import GRID
@@ -25,14 +26,28 @@ CONVERGENCE_FIGURE = "convergence"
 """The figure of how datasets of different families agree on the same groups."""
 
 
+class ScorerCell(NamedTuple):
+    """A cell whose texts a scorer rates.
+
+    Attributes:
+        dataset: the dataset of the cell.
+        writer: the model that wrote the texts.
+        scorer: the model that rates them.
+    """
+
+    dataset: str
+    writer: str
+    scorer: str
+
+
 @dataclass(frozen=True)
 class Shard:
-    """The places of the files of a part of a cell's inference.
+    """The files of a part of a cell's inference.
 
     Attributes:
         predictions: the predictions table.
-        timing: the time that it took.
-        progress: its progress, until it is done.
+        timing: its time, as a `Timing` of `inference.models.predict`.
+        progress: its last `jobs.progress.Beat`. It stays when the shard is finished.
         log: the log of its last run.
     """
 
@@ -45,18 +60,23 @@ class Shard:
 class Layout:
     """The places of a config's files, which no other module knows.
 
-    Without names, functions return the patterns that rules name, such as
-    `{dataset}/{model}.parquet`.
+    Called without names, methods return the patterns of rules, such as
+    `results/measures/{dataset}/{model}.parquet`.
+
+    Attributes:
+        config: the config.
+        results: the folder of results.
+        logs: the folder of logs in it.
     """
 
     def __init__(self, config: Config):
-        """Keeps the config."""
+        """Takes the places from a config."""
         self.config = config
         self.results = Path(config.results)
         self.logs = self.results / "logs"
 
     def log(self, rule: str, *names: str) -> Path:
-        """Returns the log of a rule's job."""
+        """Returns the log of a rule's job; `names` are the values of its wildcards, in order."""
         if not names:
             return self.logs / f"{rule}.log"
         return Path(self.logs, rule, *names).with_suffix(".log")
@@ -66,21 +86,21 @@ class Layout:
         return self.results.joinpath("instances", dataset, f"{variant}.parquet")
 
     def instances_of_cell(self, dataset: str, model: str) -> Path:
-        """Returns the instances table that a model answers, or that its dump holds."""
+        """Returns the instances table that a model answers: of the variant, or of its dump."""
         if self.config.models[model].source.brings_instances:
             return self.imported_tables(dataset, model) / "instances.parquet"
         return self.instances(dataset, self.config.question(model, dataset).variant)
 
     def dump(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the dump of a cell that is downloaded."""
+        """Returns the place to which the dump of a cell is downloaded."""
         return self.results.joinpath("dumps", dataset, f"{model}.json")
 
     def imported_tables(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the folder of the tables that a cell's dump holds."""
+        """Returns the folder of the instances and predictions in a cell's dump."""
         return self.results.joinpath("imported", dataset, model)
 
     def predictions_of_cell(self, dataset: str, model: str) -> list[Path]:
-        """Returns the predictions tables of a cell, imported or of its shards."""
+        """Returns the predictions tables of a cell: one per shard, or a single imported one."""
         if self.config.models[model].source.brings_instances:
             return [self.imported_tables(dataset, model) / "predictions.parquet"]
         return [shard.predictions for shard in self.shards(dataset, model)]
@@ -88,12 +108,12 @@ class Layout:
     def shards(self, dataset: str, model: str) -> list[Shard]:
         """Returns the shards of a cell's inference, in the order of their instances.
 
-        An imported cell has none.
+        Empty for an imported cell.
         """
         if self.config.models[model].source.brings_instances:
             return []
-        count = self.config.datasets[dataset].shards
-        names = [f"{number}-of-{count}" for number in range(1, count + 1)]
+        shard_count = self.config.datasets[dataset].shards
+        names = [f"{shard}-of-{shard_count}" for shard in range(1, shard_count + 1)]
         return [self.shard(dataset, model, name) for name in names]
 
     def shard(
@@ -108,7 +128,7 @@ class Layout:
         )
 
     def answers(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the folder of a model's answers to a dataset, of this run and earlier ones."""
+        """Returns the folder of a model's answers to a dataset, which stay from run to run."""
         return self.results.joinpath(".answers", dataset, model)
 
     def texts(self, dataset: str = "{dataset}", writer: str = "{writer}") -> Path:
@@ -118,27 +138,24 @@ class Layout:
     def scorer(
         self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
     ) -> Shard:
-        """Returns the files of a scorer that reads the texts of a cell; they are one shard."""
+        """Returns the files of a scorer, `model`, of the texts of a cell, which are one shard."""
         folder, name = self.results / SCORERS, "1-of-1"
         return Shard(
             predictions=folder.joinpath("predictions", dataset, writer, f"{model}.parquet"),
             timing=folder.joinpath("timings", dataset, writer, f"{model}.json"),
-            progress=self.answers_of_scorer(dataset, writer, model) / f"{name}.json",
+            progress=self.scorer_answers(dataset, writer, model) / f"{name}.json",
             log=self.logs.joinpath("predict_scorer", dataset, writer, f"{model}.log"),
         )
 
-    def scorers(self) -> list[tuple[str, str, str]]:
-        """Returns dataset, writer and reader of all texts of selected cells that a model reads.
-
-        They are in the order of the cells, dataset by dataset.
-        """
+    def scorers(self) -> list[ScorerCell]:
+        """Returns the scorers of all selected cells whose texts are scored, cell by cell."""
         scorers = []
         for writer, dataset in self.config.cells():
             question = self.config.question(writer, dataset)
-            scorers += [(dataset, writer, reader) for reader in question.scorers]
+            scorers += [ScorerCell(dataset, writer, scorer) for scorer in question.scorers]
         return scorers
 
-    def answers_of_scorer(
+    def scorer_answers(
         self, dataset: str = "{dataset}", writer: str = "{writer}", model: str = "{model}"
     ) -> Path:
         """Returns the folder of a scorer's responses to the texts of a cell; see `answers`."""
@@ -153,17 +170,15 @@ class Layout:
         return self.results.joinpath("evidence", dataset, f"{model}.parquet")
 
     def evidence_parts(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the measures that have evidence, by template and by partner."""
+        """Returns measures by template and by partner, for the evidence of a cell."""
         return self.results.joinpath("evidence_parts", dataset, f"{model}.parquet")
 
     def sums(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the sums that the numbers of a cell are made of."""
+        """Returns the sums from which the numbers of a cell are computed."""
         return self.results / "sums" / dataset / f"{model}.parquet"
 
     def intervals(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
-        """Returns the intervals of a cell's measures over other factors than those of their
-        claims.
-        """
+        """Returns intervals of a cell's measures over other factors than those of the claims."""
         return self.results / "intervals" / dataset / f"{model}.parquet"
 
     def design(self, dataset: str = "{dataset}", model: str = "{model}") -> Path:
@@ -171,7 +186,7 @@ class Layout:
         return self.results / "design" / dataset / f"{model}.parquet"
 
     def comparisons(self, dataset: str = "{dataset}") -> Path:
-        """Returns how the models of a dataset differ, pair by pair."""
+        """Returns the differences of the models of a dataset, pair by pair."""
         return self.results / "comparisons" / f"{dataset}.parquet"
 
     def ranks(self, dataset: str = "{dataset}") -> Path:
@@ -179,11 +194,11 @@ class Layout:
         return self.results / "ranks" / f"{dataset}.parquet"
 
     def agreement(self, dataset: str = "{dataset}") -> Path:
-        """Returns how alike the models of a dataset order its subjects, pair by pair."""
+        """Returns the agreement of the models of a dataset on the order of subjects, by pairs."""
         return self.results / "agreement" / f"{dataset}.parquet"
 
     def summary(self, ending: str) -> Path:
-        """Returns the table of the whole grid, as `parquet` or `csv`."""
+        """Returns the summary of the grid; `ending` is `parquet` or `csv`."""
         return self.results / f"summary.{ending}"
 
     @property
@@ -193,12 +208,13 @@ class Layout:
 
     @property
     def convergence(self) -> Path:
-        """The table of how datasets of different families agree on groups."""
+        """The table of the agreement of datasets of different families on groups."""
         return self.results / "convergence.parquet"
 
     def synthetic(self, dataset: str = "{dataset}") -> Path:
-        """Returns the folder of the known effect in a dataset: its table, and a folder of corpora
-        per strength.
+        """Returns the folder of the known effect in a dataset.
+
+        It has the table `synthetic.parquet`, and a folder of corpora for each strength.
         """
         return self.results / "synthetic" / dataset
 
@@ -207,21 +223,19 @@ class Layout:
         return self.results / record_kind / f"{name}.json"
 
     def capabilities(self, model: str = "{model}") -> Path:
-        """Returns the capabilities of a model, which are found out before it is asked."""
+        """Returns the capabilities of a model, which are probed before it is asked."""
         return self.results / "capabilities" / f"{model}.json"
 
     def kept_capabilities(self, model: str = "{model}") -> Path:
-        """Returns the capabilities that were found out before this run began."""
+        """Returns the capabilities of earlier runs, which Snakemake does not delete."""
         return self.results / ".answers" / ".capabilities" / f"{model}.json"
 
-    def lock_of_training(self, model: str = "{model}") -> Path:
+    def training_lock(self, model: str = "{model}") -> Path:
         """Returns the file that keeps a second job from training a model."""
         return self.results / ".parts" / "trained" / f"{model}.lock"
 
     def kept_trained(self, model: str = "{model}") -> Path:
-        """Returns the folder in which models that were trained are kept, by what they were trained
-        on.
-        """
+        """Returns the folder of earlier trainings of a model; see `training.kept_models`."""
         return self.results / ".answers" / ".trained" / model
 
     def trained_model(self, model: str = "{model}") -> Path:
@@ -229,12 +243,12 @@ class Layout:
         return self.results / "trained" / model
 
     def figures(self, of: str = "{of}") -> Path:
-        """Returns the folder of the figures of a dataset, or of the whole `grid`."""
+        """Returns the folder of the figures of a dataset, or of all: `of` is then `grid`."""
         return self.results / "plots" / of
 
     @property
     def outputs(self) -> set[str]:
-        """The files and folders in the folder of results that a run makes."""
+        """The names of files and folders in the folder of results that a run makes."""
         shard = self.shard()
         records = [self.record(folder) for folder in RECORDS]
         models = [self.capabilities(), *records, self.trained_model()]
@@ -265,24 +279,24 @@ class Layout:
         return self.results / FAILED_MANIFEST
 
 
-def figures_of(config: Config) -> dict[str, dict[str, str]]:
-    """Returns the references of figures by name, for the grid and for each measured dataset.
+def figure_references(config: Config) -> dict[str, dict[str, str]]:
+    """Returns by folder of figures the references of figures by name.
 
-    There are none if the config says `report: {figures: none}`.
+    A folder is `grid`, or a measured dataset. Empty if the config has `report: {figures: none}`.
     """
     if config.report.figures == "none":
         return {}
     measured = list(dict.fromkeys(dataset for _, dataset in config.cells()))
-    names = {GRID: grid_figures_of(config, measured)}
-    names |= {dataset: config.dataset_figures(dataset) for dataset in measured}
+    figure_names = {GRID: grid_figures(config, measured)}
+    figure_names |= {dataset: config.dataset_figures(dataset) for dataset in measured}
     figures = {}
-    for folder, shown in names.items():
-        figures[folder] = {name: config.registry.figure(name) for name in shown}
+    for folder, names in figure_names.items():
+        figures[folder] = {name: config.registry.figure(name) for name in names}
     return figures
 
 
-def grid_figures_of(config: Config, measured: Sequence[str]) -> list[str]:
-    """Returns the names of all figures of the grid.
+def grid_figures(config: Config, measured: Sequence[str]) -> list[str]:
+    """Returns the names of the figures of the whole grid.
 
     Args:
         config: the config.
@@ -297,15 +311,18 @@ def grid_figures_of(config: Config, measured: Sequence[str]) -> list[str]:
     return names
 
 
-def datasets_of_figure(config: Config, figure: str) -> list[str]:
-    """Returns the datasets of a figure of the grid: all, unless only some families have it."""
+def figure_datasets(config: Config, figure: str) -> list[str]:
+    """Returns the datasets of a figure of the grid.
+
+    These are the datasets of the families that ask for the figure; all for a figure of no family.
+    """
     figures = {dataset: config.family(dataset).grid_figures for _, dataset in config.cells()}
-    own = [dataset for dataset, names in figures.items() if figure in names]
-    return own or list(figures)
+    datasets = [dataset for dataset, names in figures.items() if figure in names]
+    return datasets or list(figures)
 
 
 def group_numbers(config: Config) -> dict[str, str]:
-    """Returns the measures that say how a model treats a group, by dataset.
+    """Returns by dataset the measure of how a model treats a group.
 
     Datasets that are not measured, are controls or have no such measure are left out.
     """

@@ -1,4 +1,7 @@
-"""Makes the manifest of a run: counts, times, precision and origin of every cell of its results."""
+"""Makes the manifest of a run: counts, times, precision and origin of every cell of its results.
+
+Of a run that failed there is a manifest, too, with its failures and unfinished outputs.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from biasgrid.base.files import read_run_json, write_text
 from biasgrid.config import Config
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.models.servers.usage import count_holdings
-from biasgrid.runs.audit import digests_of_results, refuse_empty
+from biasgrid.runs.audit import digest_results, refuse_empty
 from biasgrid.runs.counts import json_data
 from biasgrid.runs.failures import Failure, failure_of
 from biasgrid.runs.layout import Layout
@@ -21,7 +24,7 @@ from biasgrid.stats.compare.comparability import same_models
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.provenance import table_provenance
 
-OF_PREDICTIONS = (
+PREDICTION_FACTS = (
     "task",
     "scoring",
     "scored_by",
@@ -40,22 +43,23 @@ OF_PREDICTIONS = (
     "code",
     "config",
 )
+"""Facts in the provenance of a cell's predictions that the manifest repeats, if they are there."""
 
 
-def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -> dict[str, Any]:
-    """Describes the finished results of a config.
+def make_manifest(config: Config, content: Mapping[str, Any], config_file: str) -> dict[str, Any]:
+    """Describes the finished results of a config; docs/outputs.md has all keys.
 
     Args:
         config: the config.
-        digest_of: the config as it was given, of which a digest is kept.
-        config_file: its name.
+        content: the config as Snakemake has it, of which only a digest is recorded.
+        config_file: the config's name.
 
     Returns:
         The facts of `tables.provenance.table_provenance`, and `title`, `results` (the folder),
-        `datasets` (see `description_of_dataset`), `word_lists` (digests by dataset and variant),
-        `models` (records by name), `same_models` (names of one and the same model, in words),
-        `cells` (see `facts_of_cell`), `totals`, `config_file` and `files` (SHA-256 of all outputs,
-        by their paths below the folder of results).
+        `datasets` (see `describe_dataset`), `word_lists` (digests by `DATASET/VARIANT`), `models`
+        (records by name), `same_models` (a sentence on models that are the same), `cells` (see
+        `cell_facts`), `totals`, `config_file` and `files` (SHA-256 of all outputs, by their paths
+        below the folder of results).
 
     Raises:
         UserError: a file is damaged or empty.
@@ -65,8 +69,8 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
     cells = []
     descriptions = {}
     for model, dataset in config.cells():
-        cells.append(facts_of_cell(layout, dataset, model))
-        descriptions[dataset] = description_of_dataset(config, dataset)
+        cells.append(cell_facts(layout, dataset, model))
+        descriptions[dataset] = describe_dataset(config, dataset)
     word_lists = {}
     for dataset, variant in config.selected_variants:
         instances = read_provenance(layout.instances(dataset, variant))
@@ -77,7 +81,7 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         if path.exists():
             models[model] = read_record(path)
     return table_provenance(
-        digest_of,
+        content,
         title=config.title,
         results=config.results,
         datasets=descriptions,
@@ -85,14 +89,17 @@ def make_manifest(config: Config, digest_of: dict[str, Any], config_file: str) -
         same_models=same_models(read_provenance(layout.summary("parquet"))["measures"]),
         models=models,
         cells=cells,
-        totals=totals_of_cells(cells),
+        totals=sum_cells(cells),
         config_file=config_file,
-        files=digests_of_results(layout.results, layout.outputs),
+        files=digest_results(layout.results, layout.outputs),
     )
 
 
-def totals_of_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns sums over cells, see `facts_of_cell`; imported cells took no seconds."""
+def sum_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns sums over cells (see `cell_facts`), with their number as `cells`.
+
+    Imported cells, whose `seconds` are None, count as 0 s.
+    """
     return {
         "cells": len(cells),
         "instances_expected": sum(cell["instances_expected"] for cell in cells),
@@ -101,8 +108,11 @@ def totals_of_cells(cells: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
-    """Returns `title`, `about`, in words, and `control_of`, the dataset that it is a control of."""
+def describe_dataset(config: Config, dataset: str) -> dict[str, Any]:
+    """Returns `title`, `about` (lines of text) and `control_of` of a dataset.
+
+    `control_of` is the dataset whose control it is, None if it is no control.
+    """
     return {
         "title": config.dataset_title(dataset),
         "about": [*config.family(dataset).about(config, dataset)],
@@ -110,38 +120,40 @@ def description_of_dataset(config: Config, dataset: str) -> dict[str, Any]:
     }
 
 
-def facts_of_cell(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
-    """Returns the facts in a cell's files.
+def cell_facts(layout: Layout, dataset: str, model: str) -> dict[str, Any]:
+    """Returns the facts of a finished cell.
 
     Returns:
-        `dataset` and `model`; `instances_expected`, `instances_made` and `instances_found`, the
-        number of these that earlier runs made; the facts of `timing_facts`; of the predictions
-        task, scoring, precision, devices, hardware, the audit (drift from
-        float32), the dump, logs of other harnesses, versions, and digests of code and config, as
-        far as they have them; of servers, `spent`.
+        `dataset` and `model`; `instances_expected` and `instances_made`, the numbers of instances
+        and predictions; those of `timing_facts`; the `PREDICTION_FACTS` that its predictions have;
+        and of `server_facts`.
     """
     shards = layout.shards(dataset, model)
     timings = [read_run_json(shard.timing, "how long a shard took") for shard in shards]
     predictions = layout.predictions_of_cell(dataset, model)
-    made = read_provenance(layout.measures(dataset, model))["predictions"]
+    provenance = read_provenance(layout.measures(dataset, model))["predictions"]
     return {
         "dataset": dataset,
         "model": model,
         "instances_expected": count_rows(layout.instances_of_cell(dataset, model)),
         "instances_made": sum(map(count_rows, predictions)),
         **timing_facts(timings),
-        **{key: made[key] for key in OF_PREDICTIONS if key in made},
-        **usage_of_cell(layout, dataset, model, predictions),
+        **{key: provenance[key] for key in PREDICTION_FACTS if key in provenance},
+        **server_facts(layout, dataset, model, predictions),
     }
 
 
 def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarises the timings of a cell's shards.
 
+    Args:
+        timings: the timing of each shard; empty for imported cells.
+
     Returns:
-        `instances_found`; `seconds` of inference and `rows_per_second`, over all shards, `peak_mb`
-        and `gpu_peak_mb`, the maximum over shards, and `hosts`. All are null, 0 or empty for cells
-        that were imported, which have no shards.
+        `instances_found`, the number of predictions that earlier runs made, 0 without shards;
+        `seconds` of inference, None without shards; `rows_per_second`, None if no time was
+        measured; `peak_mb` and `gpu_peak_mb`, the maximum over shards, None without shards or
+        GPUs; and `hosts`, sorted.
     """
     rows = sum(timing["rows"] for timing in timings)
     found = sum(timing["found"] for timing in timings)
@@ -150,7 +162,7 @@ def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "instances_found": found,
         "seconds": round(seconds, 3) if timings else None,
-        # Rows that earlier runs made took no time.
+        # Rows of earlier runs took no time.
         "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
         "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
         "gpu_peak_mb": gpu_peak_mb or None,
@@ -158,12 +170,12 @@ def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def usage_of_cell(
+def server_facts(
     layout: Layout, dataset: str, model: str, predictions: Sequence[Path]
 ) -> dict[str, Any]:
-    """Returns the usage of a cell's server as `spent`: see `Holdings`, and `cost`.
+    """Returns the usage of a cell's server as `spent`: the fields of `Holdings`, and `cost`.
 
-    Without a server nothing is returned.
+    The cost is None if prices are unknown. Empty for a cell without a store of answers.
     """
     holdings = count_holdings(layout.answers(dataset, model), predictions)
     if holdings is None:
@@ -174,82 +186,81 @@ def usage_of_cell(
     return {"spent": {**holdings._asdict(), "cost": cost}}
 
 
-NO_ERROR_LOGGED = (
+NO_LOGGED_ERROR = (
     "the job ended without an error message, so it was probably killed; if memory "
     f"ran out, {LESS_AT_ONCE}"
 )
 
 
 class UnfinishedJob(NamedTuple):
-    """A job that a run should have done and has not.
+    """A job that a run planned and did not finish.
 
     Attributes:
         rule: its rule.
         log: its log file.
         outputs: the files and folders that it should have made.
-        failed: whether it was begun and failed.
+        has_failed: whether it failed; otherwise it was not begun, or stopped.
     """
 
     rule: str
     log: str
     outputs: list[str]
-    failed: bool
+    has_failed: bool
 
 
 def write_failed_manifest(
-    config: Config, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
+    config: Config, content: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
 ) -> None:
     """Writes the manifest of a failed run.
 
-    The manifest of an earlier run is removed if this run has outdated it.
+    The manifest of an earlier run is removed if this run should have made it again.
 
     Args:
         config: the config.
-        digest_of: the config as it was given, of which a digest is kept.
-        config_file: its name.
-        jobs: the jobs that the run has not done.
+        content: the config as Snakemake has it, of which only a digest is recorded.
+        config_file: the config's name.
+        jobs: the jobs that the run did not finish.
 
     Raises:
         UserError: the file cannot be written.
     """
     layout = Layout(config)
-    manifest = make_failed_manifest(layout, digest_of, config_file, jobs)
+    manifest = make_failed_manifest(layout, content, config_file, jobs)
     write_text(layout.failed_manifest, json.dumps(manifest, indent=2) + "\n")
     if any(str(layout.manifest) in job.outputs for job in jobs):
         layout.manifest.unlink(missing_ok=True)
 
 
 def make_failed_manifest(
-    layout: Layout, digest_of: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
+    layout: Layout, content: Mapping[str, Any], config_file: str, jobs: Sequence[UnfinishedJob]
 ) -> dict[str, Any]:
-    """Describes the results of a failed run.
+    """Describes the results of a failed run; see `write_failed_manifest`.
 
     Returns:
         The facts of `tables.provenance.table_provenance`, and `title`, `config_file`; `cells` and
-        `totals` as `biasgrid status` has them; `failures` (see `Failure`); `missing`, the outputs
-        that the run has not made, or not made anew, and `files`, the SHA-256 of those that are
-        there, by their paths below the folder of results.
+        `totals` as in `biasgrid status`; `failures` (see `Failure`); `missing`, the outputs of
+        unfinished jobs; and `files`, the SHA-256 of existing outputs. Paths are relative to the
+        folder of results.
 
     Raises:
-        InputError: not all instances are expanded, and the word lists by which they are counted
-            have faults.
+        InputError: see `read_status`.
     """
     status = read_status(layout.config)
     failures = []
     missing = []
     for job in jobs:
-        if job.failed:
+        if job.has_failed:
             failure = failure_of(job.rule, Path(job.log))
-            # A job that was killed had no time to log an error.
-            failures.append(failure or Failure(job.rule, job.log, NO_ERROR_LOGGED))
+            # A killed job has logged no error.
+            failures.append(failure or Failure(job.rule, job.log, NO_LOGGED_ERROR))
         missing += [str(Path(output).relative_to(layout.results)) for output in job.outputs]
     return table_provenance(
-        digest_of,
+        content,
         title=layout.config.title,
         config_file=config_file,
         cells=json_data(status.cells),
         totals=json_data(status.totals),
         failures=json_data(failures),
         missing=sorted(missing),
-        files=digests_of_results(layout.results, layout.outputs),
+        files=digest_results(layout.results, layout.outputs),
     )

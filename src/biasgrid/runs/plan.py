@@ -1,6 +1,4 @@
-"""Plans a grid: its cost, cell by cell, and the part that is done, without running or loading
-anything.
-"""
+"""Plans a grid: the cost of each cell and its finished part, without running or loading a model."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass, fields
 from hashlib import sha256
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from biasgrid.base.sections import Charge
 from biasgrid.config import Config
@@ -30,10 +28,10 @@ from biasgrid.runs.counts import (
     UNKNOWN_NUMBER,
     Estimate,
     InstancesToAsk,
+    add_estimates,
     checkpoint_folder,
     count_instances,
     table_facts,
-    total,
 )
 from biasgrid.runs.layout import SCORERS, Layout
 
@@ -44,26 +42,31 @@ TABLE_BYTES = 6000
 """Estimated size of a table in bytes without its rows."""
 TEXT_BYTES = 100.0
 """Estimated size of a text in bytes in a table of instances, which is compressed."""
-INSTANCES_TOKENIZED = 128
-"""Number of instances that are tokenized; on the standard grid their mean is within 1 % of the mean
-of all.
+SAMPLE_SIZE = 128
+"""The number of instances whose tokens are counted. On the standard grid their mean is within 1 %
+of the mean of all instances.
 """
 
 
 @dataclass(frozen=True)
 class MachineRate:
-    """The speed of the machine, as one of two numbers.
+    """The speed of the machine. If both numbers are None, times are unknown.
 
     Attributes:
         tflops: 10^12 floating-point operations per second that inference reaches.
-        rows_per_second: instances per second, whatever the model.
+        rows_per_second: instances per second of any model; takes precedence.
     """
 
     tflops: float | None = None
     rows_per_second: float | None = None
 
     def seconds(self, instances: Estimate, flop: Estimate) -> Estimate:
-        """Returns the seconds that so many instances, or operations, take."""
+        """Returns the seconds of inference.
+
+        Args:
+            instances: the number of instances.
+            flop: the number of floating-point operations for them.
+        """
         if self.rows_per_second is not None:
             return instances.times(1 / self.rows_per_second)
         return flop.times(None if self.tflops is None else 1e-12 / self.tflops)
@@ -74,20 +77,21 @@ class Costs:
     """The requests and their cost, of a cell or of several together.
 
     Attributes:
-        instances: number of instances; of a scorer at most those of the writer, as long as its
-            texts are not there.
-        tokens: tokens of all inputs, special tokens included (words of several tokens need several
-            inputs, and so do the spellings of options that a server reads back); estimated from a
-            sample, or without the model's tokenizer from the words of the texts.
+        instances: number of instances. For a scorer the maximum, the instances of the writer, as
+            long as the writer's texts are not there.
+        tokens: tokens of all inputs, special tokens included. A word of several tokens needs
+            several inputs, as do the spellings of an option that a server reads back. Estimated
+            from a sample, or without the model's tokenizer from the words of the texts.
         requests: requests to a server, 0 without one; the maximum while it is not known how it
             scores options.
-        tokens_out: tokens that the server writes, at most.
-        cost: the charge for all instances, by the prices of the config.
-        spent: the charge for answers that are there, including answers that are no longer used.
+        tokens_out: the maximum of tokens that the server writes.
+        cost: the charge for all instances at the prices of the config, including instances that are
+            answered already.
+        spent: the charge for the stored answers, including answers that are no longer used.
         flop: floating-point operations of a forward pass over all tokens, 2 x parameters x tokens
             (Kaplan et al. 2020, Scaling Laws for Neural Language Models, section 2.1).
         instances_bytes: size of the instances tables.
-        predictions_bytes: size of the predictions.
+        predictions_bytes: size of the predictions tables.
         seconds: time of all instances at the given rate.
     """
 
@@ -105,13 +109,14 @@ class Costs:
 
 @dataclass(frozen=True)
 class CellPlan(Costs):
-    """The costs of a cell, and the part of it that is done.
+    """The costs of a cell or of a scorer, and the part of it that is done.
 
     Attributes:
-        dataset, model, variant: the cell, and the variant of the dataset that the model answers.
-        writer: of a scorer the model whose texts it reads, None of a cell; in place of questions it
-            has the distinct texts of the writer's cell, and its measures are those of that cell.
-        instances_table: the instances table that it answers, which it may share with other cells.
+        dataset, model: the cell, or the scorer and its dataset.
+        variant: the variant of the dataset that the model answers; for a scorer its writer.
+        writer: None for a cell. For a scorer the model whose distinct texts are its instances, and
+            whose measures it contributes to.
+        instances_table: the instances table that it answers. Cells may share a table.
         parameters: parameters that every token passes through (see
             `biasgrid.inference.checkpoints.cost.parameters`).
         shards: number of the cell's shards.
@@ -156,7 +161,7 @@ class Totals(Costs):
     @property
     def bytes(self) -> Estimate:
         """The size of all tables."""
-        return total([self.instances_bytes, self.predictions_bytes])
+        return add_estimates([self.instances_bytes, self.predictions_bytes])
 
 
 @dataclass(frozen=True)
@@ -167,8 +172,7 @@ class Plan:
         cells: its cells, dataset by dataset.
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: the sums of both.
-        faster: by model a note on `precision: auto`, if a job has found that it is at least twice
-            as fast.
+        faster: by model a note on `precision: auto`; see `faster_models`.
     """
 
     cells: list[CellPlan]
@@ -177,12 +181,12 @@ class Plan:
     faster: dict[str, str]
 
 
-def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
-    """Returns the size of tables together in bytes, estimated unless all are there.
+def table_bytes(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Estimate:
+    """Returns the size of tables together in bytes; an estimate unless all are there.
 
     Args:
         tables: the tables.
-        instances: the number of their rows.
+        instances: the number of rows of all tables together.
         row_bytes: the estimated size of a row.
     """
     if all(table.exists() for table in tables):
@@ -192,57 +196,63 @@ def size_of(tables: Sequence[Path], instances: Estimate, row_bytes: float) -> Es
     return Estimate(instances.value * row_bytes + TABLE_BYTES * len(tables), exact=False)
 
 
-def totals_of(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
+def sum_plans(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
     """Returns sums over cells and scorers."""
     plans = [*cells, *scorers]
     costs = {}
     for field in fields(Costs):
-        costs[field.name] = total(getattr(plan, field.name) for plan in plans)
+        costs[field.name] = add_estimates(getattr(plan, field.name) for plan in plans)
     # Cells may share instances tables.
     tables = {plan.instances_table: plan.instances_bytes for plan in plans}
-    costs["instances_bytes"] = total(tables.values())
+    costs["instances_bytes"] = add_estimates(tables.values())
     return Totals(
         **costs,
         cells=len(cells),
-        seconds_left=total(plan.seconds_left for plan in plans),
+        seconds_left=add_estimates(plan.seconds_left for plan in plans),
         shards=sum(plan.shards for plan in plans),
         shards_done=sum(plan.shards_done for plan in plans),
         measured=sum(cell.measured for cell in cells),
     )
 
 
-def charges(
-    charge: Charge | None, answers: Path, instances: Estimate, tokens: Estimate
-) -> dict[str, Estimate]:
+class ServerCosts(NamedTuple):
+    """The fields of `Costs` for a server; zeros without one."""
+
+    requests: Estimate = Estimate(0)
+    tokens_out: Estimate = Estimate(0)
+    cost: Estimate = Estimate(0)
+    spent: Estimate = Estimate(0)
+
+
+def server_costs(
+    charge: Charge, answers: Path, instances: Estimate, tokens: Estimate
+) -> ServerCosts:
     """Returns the requests to a cell's server and their cost.
 
     Args:
-        charge: the charge for an instance; None without a server.
+        charge: the charge for an instance.
         answers: the folder of the cell's answers.
         instances: the number of the cell's instances.
-        tokens: the number of tokens that the server reads for all requests.
-
-    Returns:
-        `requests`, `tokens_out`, `cost` and `spent`, as in `Costs`; zeros without a server.
+        tokens: the number of tokens that the server reads for all requests: already multiplied by
+            `times_requests`.
     """
-    if charge is None:
-        return dict.fromkeys(("requests", "tokens_out", "cost", "spent"), Estimate(0))
     tokens_out = instances.times(charge.tokens_out, exact=False)
     spent = Estimate(0)
+    # Without predictions, because it does not matter here which answers are used.
     holdings = count_holdings(answers, [])
     if holdings is not None:
         spent = Estimate(charge.cost(holdings.tokens_in, holdings.tokens_out))
-    return {
-        "requests": server_requests(charge, instances),
-        "tokens_out": tokens_out,
-        "cost": Estimate(charge.cost(tokens.value, tokens_out.value), exact=False),
-        "spent": spent,
-    }
+    return ServerCosts(
+        requests=times_requests(instances, charge),
+        tokens_out=tokens_out,
+        cost=Estimate(charge.cost(tokens.value, tokens_out.value), exact=False),
+        spent=spent,
+    )
 
 
-def server_requests(charge: Charge, estimate: Estimate) -> Estimate:
-    """Multiplies a number per request with the number of requests that an instance takes."""
-    return estimate.times(charge.requests, charge.is_known)
+def times_requests(estimate: Estimate, charge: Charge) -> Estimate:
+    """Multiplies instances, or tokens per request, by the number of requests for an instance."""
+    return estimate.times(charge.requests, exact=charge.is_known)
 
 
 class Planner:
@@ -253,11 +263,13 @@ class Planner:
         rate: the speed of the machine.
         layout: the places of files.
         instances: the number of instances by dataset and variant.
-        texts: samples of instances by dataset and variant, and of texts of writers.
-        folders: the folders of the models' checkpoints, None if they are not on this machine.
-        parameters: the parameters of the models that every token passes through, None if unknown.
-        backends: tokenizers by the digests of their files, None if they cannot be read.
-        lengths: mean numbers of tokens by tokenizer, sample and reading method.
+        texts: samples of instances by dataset and variant. For scorers the variant is
+            `scorers/WRITER`, and the sample is of the writer's texts.
+        folders: by model the folder of its checkpoint, None if it is not on this machine.
+        parameters: by model the number of parameters that every token passes through, None if it
+            is unknown.
+        backends: tokenizers by the SHA-256 of their files, None if they cannot be read.
+        lengths: mean numbers of tokens by digest of a tokenizer, key of `texts` and reading method.
     """
 
     def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate):
@@ -266,9 +278,9 @@ class Planner:
         self.layout = Layout(config)
         self.instances: dict[tuple[str, str], Estimate] = {}
         self.texts: dict[tuple[str, str], list[RequestText]] = {}
-        for variant, (planned, count) in count_instances(self.layout, lists).items():
-            self.instances[variant] = count
-            self.texts[variant] = list(starmap(RequestText, planned.sample(INSTANCES_TOKENIZED)))
+        for variant, (plan, number) in count_instances(self.layout, lists).items():
+            self.instances[variant] = number
+            self.texts[variant] = list(starmap(RequestText, plan.sample(SAMPLE_SIZE)))
         self.folders: dict[str, Path | None] = {}
         self.parameters: dict[str, int | None] = {}
         for name in dict.fromkeys([*config.run.models, *config.readers]):
@@ -281,14 +293,17 @@ class Planner:
 
     def cell(self, dataset: str, model: str) -> CellPlan:
         """Plans one cell."""
-        # Predictions that are imported are there already.
+        # Imported predictions cost nothing.
         is_imported = self.config.models[model].source.brings_instances
         question = self.config.question(model, dataset)
-        instances = self.instances_of_cell(dataset, model)
-        tokens = Estimate(0) if is_imported else self.tokens(dataset, model)
+        instances = self.cell_instances(dataset, model)
+        tokens = Estimate(0) if is_imported else self.cell_tokens(dataset, model)
         charge = self.charge(dataset, model)
+        costs = ServerCosts()
         if charge is not None:
-            tokens = server_requests(charge, tokens)
+            tokens = times_requests(tokens, charge)
+            answers = self.layout.answers(dataset, model)
+            costs = server_costs(charge, answers, instances, tokens)
         flop, seconds = tokens, Estimate(0)
         if not is_imported:
             flop = self.operations(model, tokens)
@@ -304,11 +319,11 @@ class Planner:
             instances_table=str(instances_table),
             instances=instances,
             tokens=tokens,
-            **charges(charge, self.layout.answers(dataset, model), instances, tokens),
+            **costs._asdict(),
             parameters=self.parameters[model],
             flop=flop,
-            instances_bytes=size_of([instances_table], instances, instance_bytes),
-            predictions_bytes=size_of(tables, instances, question.row_bytes),
+            instances_bytes=table_bytes([instances_table], instances, instance_bytes),
+            predictions_bytes=table_bytes(tables, instances, question.row_bytes),
             seconds=seconds,
             shards=len(tables),
             shards_done=sum(table.exists() for table in tables),
@@ -316,16 +331,22 @@ class Planner:
         )
 
     def operations(self, model: str, tokens: Estimate) -> Estimate:
-        """Returns the floating-point operations of a model that reads tokens; see `Costs`."""
-        count = self.parameters[model]
-        return tokens.times(None if count is None else 2 * count)
+        """Returns the floating-point operations of a model that reads tokens; see `Costs.flop`."""
+        parameter_count = self.parameters[model]
+        return tokens.times(None if parameter_count is None else 2 * parameter_count)
 
     def scorer(self, dataset: str, writer: str, model: str) -> CellPlan:
-        """Plans a scorer that reads the texts of a cell."""
+        """Plans a scorer.
+
+        Args:
+            dataset: the dataset of the cell whose texts it rates.
+            writer: the model of that cell.
+            model: the scorer.
+        """
         texts = self.layout.texts(dataset, writer)
         shard = self.layout.scorer(dataset, writer, model)
-        instances = self.texts_of_cell(dataset, writer)
-        tokens = self.tokens_of_texts(dataset, writer, model)
+        instances = self.distinct_texts(dataset, writer)
+        tokens = self.scorer_tokens(dataset, writer, model)
         flop = self.operations(model, tokens)
         row_bytes = self.config.question(model, dataset, writer).row_bytes
         return CellPlan(
@@ -336,45 +357,44 @@ class Planner:
             instances_table=str(texts),
             instances=instances,
             tokens=tokens,
-            **charges(None, shard.progress.parent, instances, tokens),
+            **ServerCosts()._asdict(),
             parameters=self.parameters[model],
             flop=flop,
-            instances_bytes=size_of([texts], instances, TEXT_BYTES),
-            predictions_bytes=size_of([shard.predictions], instances, row_bytes),
+            instances_bytes=table_bytes([texts], instances, TEXT_BYTES),
+            predictions_bytes=table_bytes([shard.predictions], instances, row_bytes),
             seconds=self.rate.seconds(instances, flop),
             shards=1,
             shards_done=int(shard.predictions.exists()),
             measured=self.layout.measures(dataset, writer).exists(),
         )
 
-    def texts_of_cell(self, dataset: str, writer: str) -> Estimate:
-        """Counts the distinct texts of a cell.
+    def distinct_texts(self, dataset: str, writer: str) -> Estimate:
+        """Returns the number of distinct texts of a cell.
 
-        Before they are written, there are at most as many as instances.
+        Before they are written, the maximum: the number of instances.
         """
         facts = table_facts(self.layout.texts(dataset, writer))
         if facts is None:
-            return self.instances_of_cell(dataset, writer).times(1, exact=False)
+            return self.cell_instances(dataset, writer).times(1, exact=False)
         return Estimate(facts.rows)
 
-    def tokens_of_texts(self, dataset: str, writer: str, model: str) -> Estimate:
-        """Counts the tokens of a cell's texts, from a sample.
+    def scorer_tokens(self, dataset: str, writer: str, model: str) -> Estimate:
+        """Estimates the tokens that a scorer reads, from a sample of the writer's texts.
 
-        Before they are written, all texts are as long as the writer may make them.
+        Before these are written, each counts as `max_tokens` of the writer.
         """
-        instances = self.texts_of_cell(dataset, writer)
+        instances = self.distinct_texts(dataset, writer)
         table = self.layout.texts(dataset, writer)
         if table_facts(table) is None:
             generation = self.config.models[writer].source.deciding_keys().get("generation")
             return instances.times(generation["max_tokens"] if generation else None, exact=False)
         key = dataset, f"{SCORERS}/{writer}"
         if key not in self.texts:
-            # Tables are imported only if there is one: most plans need none.
+            # Imported here, because it imports polars, which most plans do not need.
             from biasgrid.tables.instances import read_instances
 
-            sample = InstancesToAsk(read_instances(table, {})).sample(INSTANCES_TOKENIZED)
-            self.texts[key] = list(starmap(RequestText, sample))
-        return self.tokens_of(model, instances, key)
+            self.texts[key] = InstancesToAsk(read_instances(table, {})).sample(SAMPLE_SIZE)
+        return self.sampled_tokens(model, instances, key)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
         """Returns the charge for an instance of a cell; None without a server."""
@@ -387,33 +407,32 @@ class Planner:
         options = [text.words for text in texts if text.words]
         return self.config.models[model].source.charge(question.answer, scored_by, options)
 
-    def instances_of_cell(self, dataset: str, model: str) -> Estimate:
-        """Returns the number of instances that a model answers.
-
-        Before predictions are imported, their number is unknown.
-        """
+    def cell_instances(self, dataset: str, model: str) -> Estimate:
+        """Returns the number of instances of a cell; unknown before a dump is imported."""
         if not self.config.models[model].source.brings_instances:
             return self.instances[dataset, self.config.question(model, dataset).variant]
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
         return UNKNOWN_NUMBER if facts is None else Estimate(facts.rows)
 
-    def tokens(self, dataset: str, model: str) -> Estimate:
-        """Counts the tokens of a cell's instances."""
+    def cell_tokens(self, dataset: str, model: str) -> Estimate:
+        """Estimates the tokens that the model of a cell reads, once per instance."""
         question = self.config.question(model, dataset)
         variant = dataset, question.variant
         scoring = str(question.settings["scoring"]) if question.answer == SENTENCES else ""
-        return self.tokens_of(model, self.instances[variant], variant, scoring)
+        return self.sampled_tokens(model, self.instances[variant], variant, scoring)
 
-    def tokens_of(
+    def sampled_tokens(
         self, model: str, instances: Estimate, key: tuple[str, str], scoring: str = ""
     ) -> Estimate:
-        """Counts the tokens of a sample of texts, or its words without the model's tokenizer.
+        """Estimates the tokens of instances from a sample.
+
+        Without the model's tokenizer it counts words. An empty sample counts as a token each.
 
         Args:
             model: the model.
             instances: the number of instances.
-            key: the sample, a key of `texts`.
-            scoring: the formula by which sentences are scored; empty if none are.
+            key: the key of the sample in `texts`.
+            scoring: the formula by which sentences are scored; empty if the model scores none.
         """
         is_joined = self.config.back_end_entry(model).joined and not scoring
         method = ReadingMethod(is_joined, scoring)
@@ -430,15 +449,15 @@ class Planner:
 
         Args:
             file: the tokenizer.json.
-            key: the sample, a key of `texts`.
+            key: the key of the sample in `texts`.
             method: the way in which the model reads instances.
 
         Returns:
-            None without a tokenizer that can be read.
+            None if the tokenizer is missing or cannot be read.
         """
         if not file.exists():
             return None
-        # Models share tokenizers, whose files lie in a folder per model.
+        # By digest, because models share tokenizers, but each has a copy in its own folder.
         digest = sha256(file.read_bytes()).hexdigest()
         if digest not in self.backends:
             self.backends[digest] = load_fast_tokenizer(file)
@@ -455,16 +474,19 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Mach
     Args:
         config: the config.
         lists: the word lists of all selected datasets and variants.
-        rate: the speed of the machine; times are unknown without one.
+        rate: the speed of the machine.
     """
     planner = Planner(config, lists, rate)
     cells = [planner.cell(dataset, model) for model, dataset in config.cells()]
     scorers = [planner.scorer(*scorer) for scorer in planner.layout.scorers()]
-    return Plan(cells, scorers, totals_of(cells, scorers), faster_models(config))
+    return Plan(cells, scorers, sum_plans(cells, scorers), faster_models(config))
 
 
 def faster_models(config: Config) -> dict[str, str]:
-    """Returns notes on `precision: auto` for models that are at least twice as fast with it."""
+    """Returns by model a note that `precision: auto` is at least twice as fast.
+
+    Finished jobs have measured this. Empty if the config has another precision than float32.
+    """
     if config.inference.precision != "float32":
         return {}
     layout = Layout(config)
@@ -473,5 +495,5 @@ def faster_models(config: Config) -> dict[str, str]:
         for finding in read_findings(layout.answers(dataset, model)):
             if "drift" in finding:
                 notes.append((finding["auto_is_faster"], model, precision_note(finding)))
-    # The cell with the largest gain counts for its model.
+    # Sorted by gain, so that the cell with the largest gain decides the note of its model.
     return {model: note for _, model, note in sorted(notes)}

@@ -1,6 +1,4 @@
-"""Instances of datasets as models get them: the first ones, with responses, or a random sample of
-each dataset.
-"""
+"""Instances of datasets as models read them: the first ones with responses, or a random sample."""
 
 from __future__ import annotations
 
@@ -23,38 +21,39 @@ from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.schema import answer_schema
 
 PAIRS_TASK = "text-classification"
-"""The task whose models read a second text behind the first, such as a premise and a hypothesis."""
+"""The task whose models read the second text of a pair last, such as a hypothesis."""
 
 
 class Preview(NamedTuple):
-    """The first instances of a dataset.
+    """The first instances of a dataset, and their observations if a model was named.
 
     Attributes:
-        asked: instances as a model gets them.
-        said: its answers to them, None without a model.
-        observed: the observations of these, in the family's columns, None without a model.
+        requests: instances as a model reads them.
+        responses: its answers, in the order of its tables; None without a model.
+        observations: their observations, in the family's columns; None without a model. A row of
+            these need not be a row of `requests`.
     """
 
-    asked: pl.DataFrame
-    said: pl.DataFrame | None = None
-    observed: pl.DataFrame | None = None
+    requests: pl.DataFrame
+    responses: pl.DataFrame | None = None
+    observations: pl.DataFrame | None = None
 
 
 def preview_dataset(
-    config: Config, dataset: str, model: str | None, count: int, source: str
+    config: Config, dataset: str, model: str | None, row_count: int, source: str
 ) -> Preview:
     """Returns the first instances of a dataset.
 
     Args:
         config: the config.
-        dataset: a dataset of the config.
-        model: a model whose answers are shown too; without one the first variant of the dataset is
-            shown.
-        count: the number of instances.
+        dataset: the name of the dataset.
+        model: the name of a model, whose instances and answers are returned; None for the instances
+            of the first variant of the dataset.
+        row_count: the maximum number of rows of each table.
         source: the config's file, for messages.
 
     Raises:
-        InputError: there is no such dataset or model, or the dataset is not for the model.
+        InputError: there is no such dataset or model, or the model cannot answer the dataset.
         UserError: the model has not answered the dataset.
     """
     faults = list(unknown_names(source, "--dataset", [dataset], config.datasets))
@@ -66,14 +65,15 @@ def preview_dataset(
     if faults:
         raise InputError(faults)
     if model is None:
-        return Preview(first_instances(config, dataset, count, source))
-    return first_responses(config, dataset, model, count)
+        return Preview(expand_instances(config, dataset, row_count, source))
+    return read_responses(config, dataset, model, row_count)
 
 
-def first_instances(config: Config, dataset: str, count: int, source: str) -> pl.DataFrame:
+def expand_instances(config: Config, dataset: str, row_count: int, source: str) -> pl.DataFrame:
     """Expands the first instances of a dataset's first variant.
 
-    Subjects that a tokenizer would drop are among them.
+    No tokenizer is read, so subjects that one would drop are among them. Arguments and errors as in
+    `preview_dataset`.
     """
     variants = [key for key in config.needed_variants if key[0] == dataset]
     if not variants:
@@ -81,19 +81,19 @@ def first_instances(config: Config, dataset: str, count: int, source: str) -> pl
         raise InputError([Fault(source, "--dataset", problem, "--model MODEL")])
     lists = load_word_lists(config)[variants[0]]
     expansion = load(stage(config.family_reference(dataset), "expand")).expand(lists)
-    rows: pl.DataFrame = next(iter(expansion.parts)).head(count)
+    rows: pl.DataFrame = next(iter(expansion.parts)).head(row_count)
     return rows.select("instance", *request_columns(rows.columns))
 
 
 class SampledText(NamedTuple):
-    """An instance in a sample for readers.
+    """An instance in a sample for human readers.
 
     Attributes:
         dataset: its dataset.
         variant: the variant of the dataset.
         instance: its number.
-        text: all texts that a model reads, in the order in which it does.
-        candidates: the texts whose probabilities are read.
+        text: all texts that a model reads, in its order, separated by ` | `.
+        candidates: the texts whose probabilities are read, separated by commas; may be empty.
     """
 
     dataset: str
@@ -104,28 +104,28 @@ class SampledText(NamedTuple):
 
 
 def sample_datasets(
-    config: Config, dataset: str | None, count: int, seed: int, source: str
+    config: Config, dataset: str | None, size: int, seed: int, source: str
 ) -> Iterator[SampledText]:
     """Yields a random sample of the instances of each variant that models of the config answer.
 
-    Models and datasets need not be selected. Subjects that a tokenizer would drop are there.
+    Models and datasets need not be selected. No tokenizer is read, so subjects that one would drop
+    are among them.
 
     Args:
         config: the config.
-        dataset: a dataset of the config; None for all.
-        count: the number of instances of each variant.
+        dataset: the name of a dataset; None for all.
+        size: the number of instances of each variant; fewer if there are fewer.
         seed: the seed; the sample of a variant does not depend on the others.
         source: the config's file, for messages.
 
     Raises:
-        InputError: there is no such dataset, or files of datasets cannot be used, with every fault
-            in them.
+        InputError: there is no such dataset, no model can answer one, or their files have faults.
     """
     names = [dataset] if dataset is not None else list(config.datasets)
     name_faults = list(unknown_names(source, "--dataset", names, config.datasets))
     if name_faults:
         raise InputError(name_faults)
-    tasks = tasks_of_variants(config, names)
+    tasks = variant_tasks(config, names)
     if not tasks:
         expected = "a model that fits one of the datasets"
         raise InputError([Fault(source, "datasets", "no model fits any of them", expected)])
@@ -141,16 +141,17 @@ def sample_datasets(
         raise InputError(file_faults)
     for (name, variant), lists in lists_of_variants.items():
         random = np.random.default_rng([seed, crc32(f"{name}/{variant}".encode())])
-        rows = sample_instances(config.family_reference(name), lists, count, seed, random)
+        rows = sample_instances(config.family_reference(name), lists, size, seed, random)
         for row in rows.iter_rows(named=True):
             text = text_to_read(row, tasks[name, variant])
             yield SampledText(name, variant, row["instance"], text, candidates_to_read(row))
 
 
-def tasks_of_variants(config: Config, datasets: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Returns the tasks of models that answer each variant of datasets, of several the last one.
+def variant_tasks(config: Config, datasets: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Returns by dataset and variant the task of the last model of the config that answers it.
 
-    Models whose dumps hold their own instances do not count.
+    Imported models are left out, because their dumps have instances of their own. So are variants
+    that no model answers.
     """
     tasks = {}
     for dataset in datasets:
@@ -161,26 +162,26 @@ def tasks_of_variants(config: Config, datasets: Sequence[str]) -> dict[tuple[str
 
 
 def sample_instances(
-    family: str, lists: Lists, count: int, seed: int, random: np.random.Generator
+    family: str, lists: Lists, size: int, seed: int, random: np.random.Generator
 ) -> pl.DataFrame:
-    """Returns a random sample of the instances that lists make, in their order.
+    """Returns a random sample of the instances of word lists, sorted by `instance`.
 
     Args:
         family: the reference of the family.
-        lists: the lists.
-        count: the number of instances; fewer if there are fewer.
-        seed: the seed of the second draw.
-        random: the generator of the first draw.
+        lists: the word lists.
+        size: the number of instances; fewer if there are fewer.
+        seed: the seed of the draw among the expanded instances.
+        random: the generator of the draw of instances to expand.
     """
     instances = instances_to_ask(family, lists, None).instances
-    # A few statements have the text of another one and are not made, so twice as many are drawn.
-    drawn = random.choice(instances, min(instances, 2 * count), replace=False)
-    rows: pl.DataFrame = load(stage(family, "expand")).expand(lists).requests_at(np.sort(drawn))
-    return rows.sample(min(count, len(rows)), seed=seed, shuffle=True).sort("instance")
+    # Twice as many, because instances with the text of another one are not made.
+    draws = random.choice(instances, min(instances, 2 * size), replace=False)
+    rows: pl.DataFrame = load(stage(family, "expand")).expand(lists).requests_at(np.sort(draws))
+    return rows.sample(min(size, len(rows)), seed=seed, shuffle=True).sort("instance")
 
 
 def text_to_read(row: Mapping[str, Any], task: str) -> str:
-    """Joins the texts of an instance in the order in which a model of a task reads them."""
+    """Returns the texts of an instance in the order in which models of a task read them."""
     if task == PAIRS_TASK:
         columns = ("system", "text", "text_pair")
     else:
@@ -190,16 +191,18 @@ def text_to_read(row: Mapping[str, Any], task: str) -> str:
 
 
 def candidates_to_read(row: Mapping[str, Any]) -> str:
-    """Joins the candidates of an instance."""
+    """Returns the candidates of an instance, separated by commas."""
     columns = [column for column in row if column.startswith("candidate")]
     return ", ".join(row[column] for column in columns if row[column] is not None)
 
 
-def first_responses(config: Config, dataset: str, model: str, count: int) -> Preview:
-    """Reads the first instances of a cell and the responses to them.
+def read_responses(config: Config, dataset: str, model: str, row_count: int) -> Preview:
+    """Reads the first instances of a cell, with responses and observations.
+
+    All rows are observed, since an observation may need several instances.
 
     Raises:
-        UserError: a table is missing, or they do not belong together.
+        UserError: a table is missing, or the predictions are for other instances.
     """
     layout, question = Layout(config), config.question(model, dataset)
     instances_table = layout.instances_of_cell(dataset, model)
@@ -219,4 +222,6 @@ def first_responses(config: Config, dataset: str, model: str, count: int) -> Pre
         instances, responses, question.measure_options
     )
     requests = instances.select("instance", *request_columns(instances.columns))
-    return Preview(requests.head(count), responses.head(count), observations.head(count))
+    return Preview(
+        requests.head(row_count), responses.head(row_count), observations.head(row_count)
+    )

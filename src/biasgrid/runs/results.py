@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,19 @@ from biasgrid.tables.verdicts import VERDICTS
 
 
 class Results:
-    """The tables of a run, read when they are asked for and checked against their schemas.
+    """The tables of a run. Each call reads a table and checks it against its schema.
+
+    Methods raise UserError if a file is missing, and TableError if a table is damaged.
 
     Attributes:
         folder: the folder of results.
     """
 
     def __init__(self, folder: str | Path):
-        """Looks whether there is such a folder.
+        """Opens a folder of results.
 
         Raises:
-            UserError: there is none.
+            UserError: there is no such folder.
         """
         self.folder = Path(folder)
         if not self.folder.is_dir():
@@ -48,11 +50,11 @@ class Results:
 
     def summary(self) -> pl.DataFrame:
         """Returns the measures of whole cells and bias types: columns of `SUMMARY`."""
-        return read_table(self._there("summary.parquet"), SUMMARY)
+        return read_table(self._existing("summary.parquet"), SUMMARY)
 
     def verdicts(self) -> pl.DataFrame:
         """Returns the claims on each cell, one row per cell: columns of `VERDICTS`."""
-        return read_table(self._there("verdicts.parquet"), VERDICTS)
+        return read_table(self._existing("verdicts.parquet"), VERDICTS)
 
     def measures(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
         """Returns all measures of some cells, by default of all: columns of `MEASURES`."""
@@ -63,7 +65,7 @@ class Results:
         return self._cells("intervals", dataset, model, INTERVALS)
 
     def sums(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
-        """Returns the sums that the numbers of some cells are made of: columns of `SUMS`."""
+        """Returns the sums from which numbers of some cells are computed: columns of `SUMS`."""
         return self._cells("sums", dataset, model, SUMS)
 
     def design(self, dataset: str = "*", model: str = "*") -> pl.DataFrame:
@@ -75,24 +77,19 @@ class Results:
         return self._cells("design", dataset, model, DESIGN)
 
     def observations(self, dataset: str, model: str) -> pl.DataFrame:
-        """Returns the observations behind a cell's measures, such as an evaluator's findings.
+        """Returns the observations behind a cell's measures, such as the findings of an evaluator.
 
-        They are made anew from the cell's predictions, and have the family's own columns.
+        They are made again from the cell's predictions, in the family's own columns.
         """
-        facts = read_provenance(self._there(f"sums/{dataset}/{model}.parquet"))["cell"]
-        predictions = [self.folder / path for path in facts["predictions"]]
-        scorers = {}
-        if facts["texts"]:
-            files = {}
-            for name, (kind, path) in facts["scorers"].items():
-                files[name] = kind, str(self.folder / path)
-            scorers = read_scorers(files, self.folder / facts["texts"], predictions)
+        cell = read_provenance(self._existing(f"sums/{dataset}/{model}.parquet"))["cell"]
+        predictions = [self.folder / path for path in cell["predictions"]]
+        scorers = read_cell_scorers(self.folder, cell, predictions)
         observations = observe_in_parts(
-            facts["family"],
-            self.folder / facts["instances"],
+            cell["family"],
+            self.folder / cell["instances"],
             predictions,
-            facts["answer"],
-            facts["options"],
+            cell["answer"],
+            cell["options"],
             f"{model} on {dataset}",
             scorers,
         )
@@ -120,7 +117,7 @@ class Results:
 
     def convergence(self) -> pl.DataFrame:
         """Returns the agreement of datasets across families on groups: columns of `CONVERGENCE`."""
-        return read_table(self._there("convergence.parquet"), CONVERGENCE)
+        return read_table(self._existing("convergence.parquet"), CONVERGENCE)
 
     def synthetic(self, dataset: str = "*") -> pl.DataFrame:
         """Returns the known effect in datasets, if there is one: columns of `SYNTHETIC`."""
@@ -129,7 +126,7 @@ class Results:
 
     def manifest(self) -> dict[str, Any]:
         """Returns the manifest: outputs with origin, times and digests."""
-        manifest: dict[str, Any] = read_run_json(self._there("manifest.json"), "a manifest")
+        manifest: dict[str, Any] = read_run_json(self._existing("manifest.json"), "a manifest")
         return manifest
 
     def provenance(self, table: str) -> dict[str, Any]:
@@ -138,9 +135,9 @@ class Results:
         Args:
             table: its path below the folder, such as `summary.parquet`.
         """
-        return read_provenance(self._there(table))
+        return read_provenance(self._existing(table))
 
-    def _there(self, name: str) -> Path:
+    def _existing(self, name: str) -> Path:
         """Returns the path of a file; raises UserError if it is missing."""
         path = self.folder / name
         if not path.is_file():
@@ -171,15 +168,36 @@ class Results:
         return read_tables(paths, schema)
 
 
+def read_cell_scorers(
+    results: Path, cell: Mapping[str, Any], predictions: Sequence[Path] = ()
+) -> dict[str, pl.DataFrame]:
+    """Reads the responses of scorers to the texts of a cell; empty without scorers.
+
+    Args:
+        results: the folder of results.
+        cell: the fact `cell` in the provenance of its sums; see `families.cell.cell_location`.
+        predictions: the cell's predictions, which must contain the texts; not checked by default.
+
+    Returns:
+        By scorer its responses, in no order, each with the `text` that it is about.
+    """
+    if not cell.get("texts"):
+        return {}
+    files = {}
+    for scorer, (kind, path) in cell["scorers"].items():
+        files[scorer] = kind, str(results / path)
+    return read_scorers(files, results / cell["texts"], predictions)
+
+
 class TablesOfCells:
-    """The tables of the cells of a dataset, in the folder of results of a config.
+    """The instances and predictions of a dataset, in the folder of results of a config.
 
     Attributes:
         path: the config's file.
         config: the config.
         layout: the places of its files.
         dataset: the dataset's name.
-        keys: the columns of instances that its family has.
+        keys: the key columns in the instances of its family.
     """
 
     def __init__(self, config: Path, dataset: str, family: str):
@@ -188,19 +206,19 @@ class TablesOfCells:
         Args:
             config: its file.
             dataset: the dataset's name.
-            family: the reference of the family that the dataset must be of.
+            family: the reference of the family of the dataset.
 
         Raises:
-            InputError: the config has faults, or no such dataset.
+            InputError: the config has faults, or no such dataset of this family.
         """
         self.path = config
         self.config = load_config(config)
         self.layout = Layout(self.config)
         self.dataset = dataset
-        known = [
+        datasets = [
             name for name in self.config.datasets if self.config.family_reference(name) == family
         ]
-        self.refuse(list(unknown_names(str(config), "datasets", [dataset], known)))
+        self.refuse(list(unknown_names(str(config), "datasets", [dataset], datasets)))
         self.keys = load(stage(family, "keys")).KEYS
 
     def refuse(self, faults: Sequence[Fault]) -> None:
@@ -208,8 +226,8 @@ class TablesOfCells:
         if faults:
             raise InputError(faults)
 
-    def faults_of_cell(self, model: str) -> list[Fault]:
-        """Returns the reasons why a model of the config cannot answer the dataset."""
+    def cell_faults(self, model: str) -> list[Fault]:
+        """Returns a fault if a model of the config cannot answer the dataset, else none."""
         if self.config.fits(model, self.dataset):
             return []
         problem = f"{self.dataset!r} is not for {model!r}"
@@ -229,11 +247,11 @@ class TablesOfCells:
         """Reads the instances that a model answers, and its predictions.
 
         Raises:
-            InputError: there is no such model, or the dataset is not for it.
-            UserError: a table is missing or damaged, or the predictions are of other instances.
+            InputError: there is no such model, or it cannot answer the dataset.
+            UserError: a table is missing or damaged, or the predictions are for other instances.
         """
         self.refuse(list(unknown_names(str(self.path), "models", [model], self.config.models)))
-        self.refuse(self.faults_of_cell(model))
+        self.refuse(self.cell_faults(model))
         instances = self.layout.instances_of_cell(self.dataset, model)
         paths = self.layout.predictions_of_cell(self.dataset, model)
         self.check_there([instances, *paths])
@@ -243,10 +261,10 @@ class TablesOfCells:
         return read_whole_cell(CellSource(instances, paths, self.keys, kind, name))
 
     def check_there(self, paths: Sequence[Path]) -> None:
-        """Refuses tables that are missing, with the command that makes them.
+        """Refuses missing tables.
 
         Raises:
-            UserError: with the targets of Snakemake.
+            UserError: with the command that makes them.
         """
         missing = [str(path) for path in paths if not path.exists()]
         if missing:

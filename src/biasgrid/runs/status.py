@@ -1,6 +1,4 @@
-"""Reads the progress of a run from its files alone, while it runs or after: shards that are done,
-running, failed or waiting.
-"""
+"""Reads the progress of a run from its files, during the run or afterwards."""
 
 from __future__ import annotations
 
@@ -12,27 +10,37 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from biasgrid.config import Config, load_word_lists
 from biasgrid.jobs.progress import Beat, read_beat
 from biasgrid.jobs.run_progress import AnsweredRows
-from biasgrid.runs.counts import UNKNOWN_NUMBER, Estimate, count_instances, table_facts, total
+from biasgrid.runs.counts import (
+    UNKNOWN_NUMBER,
+    Estimate,
+    add_estimates,
+    count_instances,
+    table_facts,
+)
 from biasgrid.runs.failures import Failure, failure_of, other_failures
-from biasgrid.runs.layout import Layout, Shard
+from biasgrid.runs.layout import Layout, ScorerCell, Shard
 from biasgrid.tables.metric import NOT_MEASURABLE
 
 ShardState = Literal["failed", "running", "incomplete", "waiting", "done"]
 STATES: tuple[ShardState, ...] = get_args(ShardState)
-"""States of shards, the one that most needs to be seen first."""
+"""States of shards and cells. The first of these that any shard is in is the state of its cell."""
 SECONDS_OF_A_BEAT = 120
-"""A job reports its progress about every 5 seconds; one that has been silent for longer than this
-is not running.
-"""
+"""The age of a `Beat` from which on its job is considered dead; jobs write one every 5 seconds."""
 
 
 class ShardTimes(NamedTuple):
-    """The fields of `inference.models.predict.Timing` that are needed here."""
+    """Fields of `inference.models.predict.Timing`.
+
+    Attributes:
+        rows: number of rows of the shard.
+        found: number of these that earlier runs made.
+        seconds: time of the others.
+    """
 
     rows: int
     found: int
@@ -40,7 +48,14 @@ class ShardTimes(NamedTuple):
 
 
 class ShardStatus(NamedTuple):
-    """The progress of a shard; `rate` is in rows per second, and None while nothing runs."""
+    """The progress of a shard.
+
+    Attributes:
+        state: its state.
+        rows: number of its rows that are predicted, in a running shard including unsaved ones.
+        rate: rows per second, None unless it is running.
+        failure: its failure, None unless it has failed.
+    """
 
     state: ShardState
     rows: int
@@ -48,23 +63,25 @@ class ShardStatus(NamedTuple):
     failure: Failure | None = None
 
 
-def status_of_shard(shard: Shard, rule: str = "predict") -> ShardStatus:
+def shard_status(shard: Shard, rule: str = "predict") -> ShardStatus:
     """Returns the progress of a shard.
 
-    A job that fails leaves its error in its log, which the next job of the shard begins anew; so an
-    error means that no job is running.
+    Args:
+        shard: its files.
+        rule: the rule that makes it, for its failure.
     """
-    table = status_of_table(shard.predictions)
+    table = table_status(shard.predictions)
     if table.state == "done":
         return table
     beat = read_beat(shard.progress)
-    kept = beat.saved_rows if beat else 0
+    saved_rows = beat.saved_rows if beat else 0
+    # Before the beat: each job begins the log anew, so an error in it means that no job is running.
     failure = failure_of(rule, shard.log)
     if failure is not None:
-        return ShardStatus("failed", kept, failure=failure)
+        return ShardStatus("failed", saved_rows, failure=failure)
     if beat is not None and is_running(beat):
         return ShardStatus("running", beat.rows, beat.rows_per_second)
-    return ShardStatus("incomplete" if kept else "waiting", kept)
+    return ShardStatus("incomplete" if saved_rows else "waiting", saved_rows)
 
 
 def is_running(beat: Beat) -> bool:
@@ -75,27 +92,23 @@ def is_running(beat: Beat) -> bool:
 def has_died(beat: Beat) -> bool:
     """Whether the process that wrote a beat is known to be gone.
 
-    Only the machine of the process knows.
+    False on another machine than the process's, and on systems without /proc.
     """
     if beat.host != socket.gethostname():
         return False
-    # Systems without /proc know nothing, either.
     return Path("/proc/self").exists() and not Path("/proc", str(beat.pid)).exists()
 
 
-def status_of_table(predictions: Path) -> ShardStatus:
-    """Returns `done` if a predictions table is there and readable, else `waiting`.
-
-    A table that cannot be read is made again.
-    """
+def table_status(predictions: Path) -> ShardStatus:
+    """Returns `done` for a readable predictions table, else `waiting`; it is then made again."""
     facts = table_facts(predictions)
     if facts is None:
         return ShardStatus("waiting", 0)
     return ShardStatus("done", facts.rows)
 
 
-def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
-    """Reads the timings of finished shards; shards without one are left out."""
+def read_timings(shards: Sequence[Shard]) -> list[ShardTimes]:
+    """Reads the timings of finished shards; other shards are left out."""
     times = []
     for shard in shards:
         with suppress(OSError, ValueError, KeyError):
@@ -105,11 +118,11 @@ def times_of(shards: Sequence[Shard]) -> list[ShardTimes]:
     return times
 
 
-def mean_rate(times: Sequence[ShardTimes]) -> float | None:
-    """Returns the rows per second of finished shards, None without a timing."""
-    seconds = sum(shard.seconds for shard in times)
-    # Rows that were found took no time.
-    rows = sum(shard.rows - shard.found for shard in times)
+def mean_rate(timings: Sequence[ShardTimes]) -> float | None:
+    """Returns the rows per second of finished shards, None if they took no time."""
+    seconds = sum(timing.seconds for timing in timings)
+    # Rows of earlier runs took no time.
+    rows = sum(timing.rows - timing.found for timing in timings)
     return rows / seconds if seconds else None
 
 
@@ -118,14 +131,13 @@ class AnsweredCount:
     """The number of instances and of answers, of a cell or of several together.
 
     Attributes:
-        instances: number of instances; before they are expanded, by the word lists; of a scorer the
-            number of distinct texts or, before all are written, its maximum.
-        rows: number of instances that are predicted; those of unfinished shards count.
-        found: number of these rows that finished shards took over from earlier runs, so that none
-            was asked again.
-        rows_per_second: of all running shards together; while none runs, of a cell the mean of its
-            finished ones, of several null.
-        seconds_left: time of the remaining rows while shards run, null while none does.
+        instances: number of instances; before they are expanded, from the word lists. For a scorer
+            the number of distinct texts; before all are written, its maximum.
+        rows: number of instances that are predicted, including those of unfinished shards.
+        found: number of these rows that finished shards took over from earlier runs.
+        rows_per_second: rate of all running shards together. While none runs, for a cell the mean
+            of its finished shards, for sums over cells null.
+        seconds_left: time of the remaining rows; unknown while no shard runs.
     """
 
     instances: Estimate
@@ -137,17 +149,18 @@ class AnsweredCount:
 
 @dataclass(frozen=True)
 class CellStatus(AnsweredCount):
-    """The progress of a cell.
+    """The progress of a cell or of a scorer.
 
     Attributes:
-        dataset, model: the cell.
-        writer: of a scorer the model whose texts of the cell it reads, None of a cell.
+        dataset, model: the cell, or the scorer and its dataset.
+        writer: None for a cell; for a scorer the model whose texts it reads.
         expanded: whether its instances table is there.
-        state: `done`, predicted; `running`; `failed`, with `failures`; `incomplete`, interrupted on
-            its way; `waiting`.
+        state: `done` if all is predicted, `running`, `failed` (see `failures`), `incomplete` if it
+            was interrupted, or `waiting`.
         shards: number of its shards in each state.
-        measured: whether its measures are there, and not older than its predictions.
-        not_measurable: reason why the measures have no headline, null if they have one.
+        measured: whether its measures are there and up to date; for a scorer, its writer's.
+        not_measurable: reason why the measures have no headline; null if they have one, if it is
+            not measured, and for scorers.
         failures: failures of its shards.
     """
 
@@ -168,8 +181,8 @@ class StatusTotals(AnsweredCount):
 
     Attributes:
         cells: number of cells.
-        states: number of cells in each state.
-        expanded, measured: number of cells that have these tables.
+        states: number of cells, without scorers, in each state.
+        expanded, measured: number of cells, without scorers, that have these tables.
     """
 
     cells: int
@@ -187,8 +200,8 @@ class Status:
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: sums over both.
         failures: failures of other rules than `predict` and `predict_scorer`.
-        failed_manifest: the manifest of the last run if it failed; None if it did not, or if one is
-            at work.
+        failed_manifest: the path of the manifest of the last run if it failed; None if it did not,
+            or if a run is in progress.
     """
 
     cells: list[CellStatus]
@@ -222,12 +235,11 @@ def read_status(config: Config) -> Status:
     }
     cells = []
     for (model, dataset), table in tables.items():
-        count = instances[model, dataset]
-        cells.append(status_of_cell(layout, dataset, model, count, table in expanded))
+        is_expanded = table in expanded
+        cells.append(cell_status(layout, dataset, model, instances[model, dataset], is_expanded))
     scorers = []
-    for dataset, writer, model in layout.scorers():
-        count = instances[writer, dataset]
-        scorers.append(status_of_scorer(layout, dataset, writer, model, count))
+    for scored in layout.scorers():
+        scorers.append(scorer_status(layout, scored, instances[scored.writer, scored.dataset]))
     failed = str(layout.failed_manifest) if layout.failed_manifest.exists() else None
     return Status(
         cells, scorers, status_totals(cells, scorers), list(other_failures(layout)), failed
@@ -243,9 +255,11 @@ def answered_rows(config: Config) -> AnsweredRows:
 
 
 def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path, Estimate]:
-    """Counts the instances of tables that are not there, by their word lists.
+    """Counts the instances of selected variants that are not expanded, from their word lists.
 
-    Word lists are read only if a table is missing.
+    Args:
+        layout: the places of files.
+        expanded: the instances tables that are there. If all are, no word lists are read.
     """
     missing = [
         variant
@@ -254,11 +268,11 @@ def expected_instances(layout: Layout, expanded: Collection[Path]) -> dict[Path,
     ]
     lists = load_word_lists(layout.config) if missing else {}
     counts = count_instances(layout, {variant: lists[variant] for variant in missing})
-    return {layout.instances(*variant): count for variant, (_, count) in counts.items()}
+    return {layout.instances(*variant): number for variant, (_, number) in counts.items()}
 
 
-def status_of_cell(
-    layout: Layout, dataset: str, model: str, instances: Estimate, expanded: bool
+def cell_status(
+    layout: Layout, dataset: str, model: str, instances: Estimate, is_expanded: bool
 ) -> CellStatus:
     """Returns the progress of a cell.
 
@@ -267,87 +281,110 @@ def status_of_cell(
         dataset: the dataset of the cell.
         model: its model.
         instances: the number of its instances.
-        expanded: whether its instances table is there.
+        is_expanded: whether its instances table is there.
     """
     predictions = layout.predictions_of_cell(dataset, model)
     measures = layout.measures(dataset, model)
     shards = layout.shards(dataset, model)
-    statuses = [status_of_shard(shard) for shard in shards]
+    statuses = [shard_status(shard) for shard in shards]
     if not shards:
-        # Predictions that are imported are not made in shards.
-        statuses = [status_of_table(predictions[0])]
-    measured = is_up_to_date(measures, predictions)
+        # Imported predictions are one table, and no shards.
+        statuses = [table_status(predictions[0])]
+    is_measured = is_up_to_date(measures, predictions)
     return CellStatus(
         dataset=dataset,
         model=model,
         writer=None,
-        expanded=expanded,
+        expanded=is_expanded,
         instances=instances,
-        **of_shards(statuses, times_of(shards), instances, expanded),
-        measured=measured,
-        not_measurable=why_withheld(measures) if measured else None,
+        **shard_sums(statuses, read_timings(shards), instances, is_expanded)._asdict(),
+        measured=is_measured,
+        not_measurable=withheld_reason(measures) if is_measured else None,
     )
 
 
-def status_of_scorer(
-    layout: Layout, dataset: str, writer: str, model: str, asked: Estimate
-) -> CellStatus:
-    """Returns the progress of a scorer that reads the texts of a cell.
+def scorer_status(layout: Layout, scored: ScorerCell, cell_instances: Estimate) -> CellStatus:
+    """Returns the progress of a scorer.
 
     Args:
         layout: the places of files.
-        dataset: the dataset of the cell.
-        writer: its model.
-        model: the model that reads its texts.
-        asked: the number of the cell's instances.
+        scored: the scorer, and the cell whose texts it rates.
+        cell_instances: the number of instances of that cell.
     """
+    dataset, writer, model = scored
     shard = layout.scorer(dataset, writer, model)
     facts = table_facts(layout.texts(dataset, writer))
-    expanded = facts is not None
+    is_expanded = facts is not None
     # There are at most as many distinct texts as instances.
-    instances = asked.times(1, exact=False) if facts is None else Estimate(facts.rows)
-    statuses = [status_of_shard(shard, "predict_scorer")]
+    instances = cell_instances.times(1, exact=False) if facts is None else Estimate(facts.rows)
+    statuses = [shard_status(shard, "predict_scorer")]
     return CellStatus(
         dataset=dataset,
         model=model,
         writer=writer,
-        expanded=expanded,
+        expanded=is_expanded,
         instances=instances,
-        **of_shards(statuses, times_of([shard]), instances, expanded),
+        **shard_sums(statuses, read_timings([shard]), instances, is_expanded)._asdict(),
         measured=is_up_to_date(layout.measures(dataset, writer), [shard.predictions]),
         not_measurable=None,
     )
 
 
-def of_shards(
-    shards: Sequence[ShardStatus], times: Sequence[ShardTimes], instances: Estimate, expanded: bool
-) -> dict[str, Any]:
-    """Returns the fields of `CellStatus` that come from a cell's shards."""
-    rows = sum(shard.rows for shard in shards)
-    states = count_states(shard.state for shard in shards)
-    rates = [shard.rate for shard in shards if shard.rate is not None]
-    is_whole = not expanded or rows == instances.value
-    return {
-        "rows": rows,
-        "found": sum(shard.found for shard in times),
-        "state": state_of_cell(states, is_whole),
-        "shards": states,
-        "rows_per_second": sum(rates) if rates else mean_rate(times),
-        "seconds_left": time_left(instances, rows, sum(rates)),
-        "failures": [shard.failure for shard in shards if shard.failure is not None],
-    }
+class ShardSums(NamedTuple):
+    """The fields of `CellStatus` that depend on the shards of a cell."""
+
+    rows: int
+    found: int
+    state: ShardState
+    shards: dict[ShardState, int]
+    rows_per_second: float | None
+    seconds_left: Estimate
+    failures: list[Failure]
 
 
-def state_of_cell(shards: Mapping[ShardState, int], whole: bool) -> ShardState:
-    """Returns a cell's state.
+def shard_sums(
+    statuses: Sequence[ShardStatus],
+    timings: Sequence[ShardTimes],
+    instances: Estimate,
+    is_expanded: bool,
+) -> ShardSums:
+    """Sums the shards of a cell.
 
     Args:
-        shards: the number of its shards in each state.
-        whole: whether the predictions that are there would be all.
+        statuses: the progress of all shards, at least of one.
+        timings: the timings of finished shards only, so not one per status.
+        instances: the number of instances of the cell.
+        is_expanded: whether its instances table is there.
+    """
+    rows = sum(status.rows for status in statuses)
+    states = count_states(status.state for status in statuses)
+    rates = [status.rate for status in statuses if status.rate is not None]
+    # Without the table the number of instances is only an estimate.
+    is_complete = not is_expanded or rows == instances.value
+    return ShardSums(
+        rows=rows,
+        found=sum(timing.found for timing in timings),
+        state=cell_state(states, is_complete=is_complete),
+        shards=states,
+        rows_per_second=sum(rates) if rates else mean_rate(timings),
+        seconds_left=time_left(instances, rows, sum(rates)),
+        failures=[status.failure for status in statuses if status.failure is not None],
+    )
+
+
+def cell_state(shards: Mapping[ShardState, int], *, is_complete: bool) -> ShardState:
+    """Returns the state of a cell: the first of `STATES` that any of its shards is in.
+
+    It is `incomplete` if its shards are partly done and partly waiting, or lack rows.
+
+    Args:
+        shards: the number of its shards in each state; not all 0.
+        is_complete: whether finished shards have all rows of the cell. They have not if the
+            instances were expanded anew.
     """
     foremost = next(state for state in STATES if shards[state])
     is_partly_waiting = foremost == "waiting" and shards["done"] > 0
-    lacks_rows = foremost == "done" and not whole
+    lacks_rows = foremost == "done" and not is_complete
     return "incomplete" if is_partly_waiting or lacks_rows else foremost
 
 
@@ -358,11 +395,11 @@ def count_states(states: Iterable[ShardState]) -> dict[ShardState, int]:
 
 
 def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
-    """Returns the seconds that the remaining rows take, unknown while nothing runs.
+    """Returns the seconds for the remaining rows; unknown while nothing runs.
 
     Args:
         instances: the number of all rows.
-        rows: the number of rows that are there.
+        rows: the number of predicted rows.
         rate: rows per second, 0 while nothing runs.
     """
     if instances.value is None or not rate:
@@ -373,9 +410,9 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
     """Returns sums over cells and scorers."""
     statuses = [*cells, *scorers]
-    instances = total(status.instances for status in statuses)
+    instances = add_estimates(status.instances for status in statuses)
     rows = sum(status.rows for status in statuses)
-    # A cell without running shards has the mean rate of finished ones, which says nothing of now.
+    # The rate of a cell without running shards is one of the past.
     rates = [status.rows_per_second or 0 for status in statuses if status.shards["running"]]
     return StatusTotals(
         cells=len(cells),
@@ -391,18 +428,15 @@ def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = (
 
 
 def is_up_to_date(output: Path, inputs: Sequence[Path]) -> bool:
-    """Whether a file is there, and no file that it was made from has changed since."""
-    made = modification_time(output)
-    if made is None:
+    """Whether a file is there, and no input has changed since; a missing input has not."""
+    output_time = modification_time(output)
+    if output_time is None:
         return False
-    return all(made >= (modification_time(path) or 0) for path in inputs)
+    return all(output_time >= (modification_time(path) or 0) for path in inputs)
 
 
-def why_withheld(measures: Path) -> str | None:
-    """Returns the reason why a cell is not measurable.
-
-    None if it is, or if its table is damaged.
-    """
+def withheld_reason(measures: Path) -> str | None:
+    """Returns why a cell is not measurable; None if it is, or if its table is damaged."""
     import pyarrow
     from pyarrow import parquet
 
@@ -410,10 +444,10 @@ def why_withheld(measures: Path) -> str | None:
         flags = parquet.read_table(measures, columns=["flag"])["flag"].unique().to_pylist()
     except (OSError, pyarrow.ArrowException):
         return None
-    beginning = f"{NOT_MEASURABLE}: "
+    prefix = f"{NOT_MEASURABLE}: "
     for flag in flags:
-        if flag and flag.startswith(beginning):
-            return str(flag.removeprefix(beginning))
+        if flag and flag.startswith(prefix):
+            return str(flag.removeprefix(prefix))
     return None
 
 

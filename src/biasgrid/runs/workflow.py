@@ -1,4 +1,4 @@
-"""The workflow's files, and its run from a script or notebook through Snakemake's own interface."""
+"""Copies the workflow's files, and runs the workflow from a script or notebook."""
 
 from __future__ import annotations
 
@@ -10,31 +10,43 @@ from biasgrid.config.paths import workflow_folder
 from biasgrid.runs.layout import Layout
 from biasgrid.runs.results import Results
 
-FILES = ("Snakefile", "config", "envs", "profiles", "reference", "rules", "word_lists", "workflow")
+WORKFLOW_FILES = (
+    "Snakefile",
+    "config",
+    "envs",
+    "profiles",
+    "reference",
+    "rules",
+    "word_lists",
+    "workflow",
+)
 
 
 def demo_folder() -> Path:
-    """Returns the folder of the demo: the working folder if it has the workflow, else a new one."""
+    """Returns the folder for the demo: the working folder if it has the workflow, else another.
+
+    The other one, `biasgrid-demo`, need not exist.
+    """
     is_here = Path("Snakefile").is_file() and Path("config/demo.yaml").is_file()
     return Path() if is_here else Path("biasgrid-demo")
 
 
 def set_up(folder: Path) -> None:
-    """Copies the workflow's files into a folder, so that they can be changed there.
+    """Copies the workflow's files into a folder, where users can change them.
 
-    A folder that has them stays as it is.
+    A folder that has a Snakefile is left unchanged.
 
     Raises:
-        UserError: the folder has something else in the place of one of them.
+        UserError: the folder has no Snakefile, but another of the files.
     """
     if (folder / "Snakefile").is_file():
         return
-    files = [file for file in sorted(workflow_folder().iterdir()) if file.name in FILES]
-    taken = [file.name for file in files if (folder / file.name).exists()]
-    if taken:
+    files = [file for file in sorted(workflow_folder().iterdir()) if file.name in WORKFLOW_FILES]
+    conflicts = [file.name for file in files if (folder / file.name).exists()]
+    if conflicts:
         raise UserError(
-            f"{folder} contains {', '.join(taken)} but no Snakefile; expected an empty folder, or "
-            "one that biasgrid made"
+            f"{folder} contains {', '.join(conflicts)} but no Snakefile; expected an empty folder, "
+            "or one that biasgrid made"
         )
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
@@ -47,17 +59,16 @@ def set_up(folder: Path) -> None:
 def run_config(
     config: str | Path, cores: int | None = None, snakefile: str | Path | None = None
 ) -> Results:
-    """Runs a config to the end and returns its results; what is there already is not made again.
+    """Runs a config and returns its results; finished files are not made again.
 
     Args:
         config: a config, such as config/demo.yaml.
-        cores: number of processors to use; all by default.
-        snakefile: the workflow's Snakefile; by default that of the repository in which biasgrid is
-            installed.
+        cores: the number of processors to use; None for all.
+        snakefile: the Snakefile of the workflow; None for the one that comes with biasgrid.
 
     Raises:
         InputError: the config has faults.
-        UserError: there is no Snakefile, or a job has failed; its log is named above.
+        UserError: there is no Snakefile, or a job has failed. Snakemake has printed its log.
     """
     from snakemake.cli import args_to_api, parse_args
 
@@ -70,8 +81,7 @@ def run_config(
     if not file.is_file():
         raise UserError(f"there is no {file}; expected the workflow in that folder")
     layout = Layout(load_config(config))
-    # By the arguments of the command line, because these alone read the profile beside the
-    # Snakefile.
+    # Snakemake reads the profile beside the Snakefile only with the arguments of the command line.
     line = ["--snakefile", str(file), "--configfile", str(config), "--cores", str(cores or "all")]
     parser, arguments = parse_args(line)
     try:
@@ -84,6 +94,6 @@ def run_config(
         raise UserError(
             f"the run of {config} failed; see the logs named above, or run `biasgrid status`"
         )
-    # Snakemake calls no handler where there is nothing to do.
+    # Snakemake calls no handler if there is nothing to do, and an earlier run may have failed.
     layout.failed_manifest.unlink(missing_ok=True)
     return Results(layout.results)

@@ -171,13 +171,13 @@ def sentence(explanation: Explanation, shown: pl.DataFrame, count: int) -> str:
     value = "no value"
     if explanation.recomputed is not None:
         value = f"{explanation.recomputed:.6g}"
-    if explanation.stated is None:
+    if explanation.table_value is None:
         table = "which has no value in the table"
         if explanation.flag:
             table = f"{table} ({explanation.flag})"
     elif explanation.agrees:
         table = "as in the table"
     else:
-        table = f"but the table has {explanation.stated:.6g}; run again"
+        table = f"but the table has {explanation.table_value:.6g}; run again"
     counts = f"{shown['unit'].n_unique()} of {count} shown"
     return f"{measure} over all {explanation.n} is {value}, {table}; {counts}."

@@ -124,7 +124,7 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
         rate: the speed of the machine; without one there are no times.
         width: the maximum number of characters in a line.
     """
-    from biasgrid.runs.plan import MachineRate, totals_of
+    from biasgrid.runs.plan import MachineRate, sum_plans
 
     with_times = rate != MachineRate()
     with_charges = bool(planned.totals.requests.value)
@@ -135,7 +135,7 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
     for dataset, group in groupby(planned.cells, key=attrgetter("dataset")):
         cells = list(group)
         scorers = [scorer for scorer in planned.scorers if scorer.dataset == dataset]
-        sums = totals_of(cells, scorers)
+        sums = sum_plans(cells, scorers)
         numbers = plan_numbers(sums, sums.bytes, with_times, with_charges)
         table.add_row(dataset, *numbers, f"{sums.measured}", style="bold")
         for cell in (*cells, *scorers):

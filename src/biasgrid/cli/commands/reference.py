@@ -47,10 +47,10 @@ def add(
     and how.
     """
     from biasgrid.base.files import write_text
-    from biasgrid.runs.references import public_models, references_of_run
+    from biasgrid.runs.references import public_models, run_references
 
     with report_errors():
-        stored = references_of_run(results, model or public_models(results))
+        stored = run_references(results, model or public_models(results))
         path = folder / f"{name or results.resolve().name}.json"
         folder.mkdir(parents=True, exist_ok=True)
         write_text(path, stored.model_dump_json(indent=1, exclude_defaults=True) + "\n")
@@ -106,13 +106,13 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
     Raises:
         UserError: there is no such reference, or no measure of a run beside it.
     """
-    from biasgrid.runs.references import references_of_run
+    from biasgrid.runs.references import run_references
     from biasgrid.stats.compare import references
 
     stored = references_of(folder)
     if names:
         stored = references.named_references(stored, names)
-    pairs = list(references.join_references(references_of_run(results), stored))
+    pairs = list(references.join_references(run_references(results), stored))
     if not all_of_them:
         pairs = [pair for pair in pairs if not pair.reasons]
     if not pairs and all_of_them:

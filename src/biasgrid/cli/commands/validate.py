@@ -19,7 +19,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         LARGEST_INPUT,
         check_inputs,
         refuse_unknown_subjects,
-        warnings_of,
+        word_warnings,
     )
     from biasgrid.runs.counts import sample_notes
 
@@ -28,7 +28,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
         refuse_unknown_subjects(parsed, lists)
-        warnings = list(warnings_of(parsed, lists))
+        warnings = list(word_warnings(parsed, lists))
     cells = len(list(parsed.cells()))
     variants = f"{len(lists)} variant{'s' * (len(lists) != 1)} of datasets"
     console.print(f"{config}: {cells} cell{'s' * (cells != 1)}, {variants}, no faults.")

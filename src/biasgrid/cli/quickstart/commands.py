@@ -77,7 +77,7 @@ def try_model(
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
     from biasgrid.config.paths import workflow_folder
-    from biasgrid.runs.checks import refuse_unknown_subjects, warnings_of
+    from biasgrid.runs.checks import refuse_unknown_subjects, word_warnings
 
     with report_errors():
         references, others = references_and_models(against or [])
@@ -99,7 +99,7 @@ def try_model(
         # Warnings come before the run, which would hide them among its own lines.
         lists = load_word_lists(parsed)
         refuse_unknown_subjects(parsed, lists)
-        for warning in warnings_of(parsed, lists):
+        for warning in word_warnings(parsed, lists):
             print_text(warning, err=True)
         names = ", ".join(content["datasets"])
         subject = f"{first.section['label']}: {first.task}, asked about {names}"

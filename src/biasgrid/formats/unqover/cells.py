@@ -79,7 +79,7 @@ class Cells(TablesOfCells):
             raise InputError([Fault(str(self.path), key, problem, one_of(variants))])
         return self.instances(self.layout.instances(self.dataset, variant))
 
-    def faults_of_cell(self, model: str) -> list[Fault]:
+    def cell_faults(self, model: str) -> list[Fault]:
         """Returns the reasons why a model of the config cannot answer the dataset."""
         return list(cell_faults(self.config, str(self.path), model, self.dataset))
 

@@ -1,6 +1,4 @@
-"""The workflow as a module of another one: what Snakemake then does otherwise, and what the rules
-need to know.
-"""
+"""The workflow as a module of another workflow, in which Snakemake calls no handlers of ours."""
 
 from __future__ import annotations
 
@@ -13,70 +11,80 @@ from biasgrid.base.faults import UserError
 
 HANDLERS = ("onstart", "onsuccess", "onerror")
 Names = Mapping[str, Any]
+"""The global names of a workflow's rules, including its handlers by the names in `HANDLERS`."""
 
 
 def join_handlers(workflow: Any, results: str, names: Names) -> None:
-    """Lets a run call the handlers of a module, after those that the workflow which uses it has so
-    far.
+    """Makes a run call the handlers of this module as well; does nothing in the main workflow.
 
-    Snakemake calls those of the main Snakefile alone. Without ours nothing would lock the results,
-    or refuse those of another config. Where `use rule ... with` changes a rule the module is read
-    once more, for this rule alone: the handlers of the first reading, which knows all rules, are
-    called.
+    Snakemake calls only the handlers of the main Snakefile. Without ours nothing would lock the
+    results, or refuse results of another config. They are called after the handlers of the main
+    workflow that are defined above its `module`.
+
+    If `use rule ... with` changes a rule, Snakemake reads the module again, for this rule alone.
+    The handlers of the first reading stay, since only they know all rules.
 
     Args:
         workflow: Snakemake's own object.
-        results: the folder of results, of which each grid has its own.
-        names: all names that the rules have defined, including their handlers.
+        results: the folder of results, which identifies the grid.
+        names: the global names of the rules.
     """
     if workflow.modifier.is_main_snakefile():
         return
-    joined: dict[str, Names] = vars(workflow).setdefault("handlers_of_grids", {})
-    if not joined:
-        for name in HANDLERS:
-            first = getattr(workflow, f"_{name}")
-            setattr(workflow, f"_{name}", _all_of(name, first, joined))
-    joined.setdefault(results, names)
+    grids: dict[str, Names] = vars(workflow).setdefault("handlers_of_grids", {})
+    if not grids:
+        for handler in HANDLERS:
+            main_handler = getattr(workflow, f"_{handler}")
+            setattr(workflow, f"_{handler}", _with_grids(handler, main_handler, grids))
+    grids.setdefault(results, names)
 
 
-def _all_of(
-    name: str, first: Callable[[Any], None], joined: Mapping[str, Names]
+def _with_grids(
+    handler: str, main_handler: Callable[[Any], None], grids: Mapping[str, Names]
 ) -> Callable[[Any], None]:
-    """Returns a handler that calls one and then those of all grids."""
+    """Returns a handler that calls the one of the main workflow and then those of all grids.
+
+    Args:
+        handler: one of `HANDLERS`.
+        main_handler: the handler of the main workflow.
+        grids: the names of each grid by its folder of results. It is filled later, so it is read at
+            each call and must not be copied.
+    """
 
     def call(log: Any) -> None:
-        first(log)
-        for names in joined.values():
-            names[name](log=log)
+        main_handler(log)
+        for names in grids.values():
+            names[handler](log=log)
 
     return call
 
 
-def name_of_config(files: Iterable[str | Path], given: Iterable[str], snakefile: str) -> str:
+def name_config(files: Iterable[str | Path], settings: Iterable[str], snakefile: str) -> str:
     """Returns the name of the config in messages, report and manifest.
 
-    Its paths are relative to the working folder.
+    These are the paths of its files relative to the working folder, or of the Snakefile if there
+    are none, and ` and --config` if there are settings. `runs.audit.command` reads it.
 
     Args:
-        files: its files, of which the later ones add to the earlier ones; none if a Snakefile has
-            made it.
-        given: keys that were given on the command line, such as --config word_lists=FOLDER.
+        files: its files, in their order on the command line; none if a Snakefile has the config.
+        settings: the keys of the option --config.
         snakefile: the main Snakefile.
     """
     name = " + ".join(map(os.path.relpath, files)) or os.path.relpath(snakefile)
-    return f"{name} and --config" if list(given) else name
+    return f"{name} and --config" if list(settings) else name
 
 
 def refuse_moved_paths(moved: str, path: str) -> None:
-    """Refuses a module whose paths Snakemake changes, because the jobs would look for their files
-    elsewhere.
+    """Refuses a module whose paths Snakemake changes.
+
+    Only the paths of rules would change, and jobs would look for other files in the old places.
 
     Args:
-        moved: the path as Snakemake changes it.
+        moved: a path as Snakemake changes it.
         path: the path.
 
     Raises:
-        UserError: it is another one.
+        UserError: they differ.
     """
     if moved != path:
         raise UserError(

@@ -11,7 +11,12 @@ from biasgrid.config import shared_template_texts
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
 from biasgrid.runs.inputs.params import ConfigParams, ReportParams
-from biasgrid.runs.layout import controls_of_config, datasets_of_figure, figures_of, group_numbers
+from biasgrid.runs.layout import (
+    controls_of_config,
+    figure_datasets,
+    figure_references,
+    group_numbers,
+)
 from biasgrid.tables.claims.facts import claim_facts
 from biasgrid.tables.claims.marks import Mark, MarkSection
 from biasgrid.tables.claims.numbers import signed_fair_values
@@ -38,7 +43,9 @@ class PageInputs:
         self.grid = inputs.grid
         self.layout = inputs.layout
         self.config_name = config_name
-        self.figures = {of: figures for of, figures in figures_of(self.grid).items() if figures}
+        self.figures = {
+            of: figures for of, figures in figure_references(self.grid).items() if figures
+        }
         self.controls = controls_of_config(self.grid)
 
     def dataset_models(self, wildcards: Wildcards) -> list[str]:
@@ -170,7 +177,7 @@ class PageInputs:
         folder = wildcards.of
         if folder != GRID:
             return {name: [folder] for name in self.figures[folder]}
-        return {name: datasets_of_figure(self.grid, name) for name in self.figures[GRID]}
+        return {name: figure_datasets(self.grid, name) for name in self.figures[GRID]}
 
     def figure_titles(self, wildcards: Wildcards) -> dict[str, str]:
         """Returns the titles of the datasets of a job's figures."""
