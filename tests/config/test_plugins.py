@@ -91,7 +91,7 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
     config = parse_config(with_source(phrase="Yes."), "c.yaml")
     assert config.models["parrot"].source.name == "phrase"
     assert config.model_record_arguments("parrot") == {"keys": {"phrase": "Yes."}, "files": []}
-    assert config.choices("parrot", "greetings") == {}
+    assert config.deciding_settings("parrot", "greetings") == {}
     assert config.cells() == [("parrot", "greetings")]
     asked = pl.DataFrame({"instance": [4, 5], "key": [7, 8]})
     back_end = load_reference(config.back_end_entry("parrot").path)

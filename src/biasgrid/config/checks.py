@@ -32,49 +32,51 @@ ANY_MASK = "[MASK]"
 WILDCARD = re.compile(r"\{.*\}")
 
 
-def model_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields models that do not fit what their tasks' back ends need."""
+def model_faults(config: Config, config_file: str) -> Iterator[Fault]:
+    """Yields faults of models whose section does not suit the back end of their task and source."""
     for name in config.models:
-        yield from class_faults(config, source, name)
-        yield from source_faults(config, source, name)
+        yield from class_faults(config, config_file, name)
+        yield from source_faults(config, config_file, name)
 
 
-def reference_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields names that the config does not define, missing files, and settings that conflict."""
-    yield from unknown_names(source, "run.models", config.run.models, config.models)
-    yield from unknown_names(source, "run.datasets", config.run.datasets, config.datasets)
-    yield from name_faults(config, source)
-    yield from model_label_faults(config, source)
-    yield from place_faults(config, source)
-    yield from font_faults(config, source)
-    yield from folder_faults(config, source)
-    yield from file_faults(config, source)
-    yield from wildcard_faults(config, source)
-    yield from tokenizer_folder_faults(config, source)
-    yield from spread_faults(config, source)
+def reference_faults(config: Config, config_file: str) -> Iterator[Fault]:
+    """Yields undefined names, missing files and conflicts, for a config whose models are valid."""
+    yield from unknown_names(config_file, "run.models", config.run.models, config.models)
+    yield from unknown_names(config_file, "run.datasets", config.run.datasets, config.datasets)
+    yield from name_faults(config, config_file)
+    yield from model_label_faults(config, config_file)
+    yield from place_faults(config, config_file)
+    yield from font_faults(config, config_file)
+    yield from folder_faults(config, config_file)
+    yield from file_faults(config, config_file)
+    yield from wildcard_faults(config, config_file)
+    yield from tokenizer_folder_faults(config, config_file)
+    yield from spread_faults(config, config_file)
     for name in config.models:
-        yield from strength_faults(config, source, name)
+        yield from strength_faults(config, config_file, name)
     for name, dataset in config.datasets.items():
-        known = config.registry.figures
-        yield from unknown_names(source, f"datasets.{name}.figures", dataset.figures, known)
-        yield from control_faults(config, source, name)
-        yield from language_faults(config, source, name)
+        where, figures = f"datasets.{name}.figures", config.registry.figures
+        yield from unknown_names(config_file, where, dataset.figures, figures)
+        yield from control_faults(config, config_file, name)
+        yield from language_faults(config, config_file, name)
     for family in config.registry.families:
-        yield from config.registry.family(family).faults(config, source)
-    yield from unanswered_faults(config, source)
-    yield from kind_faults(config, source)
-    yield from scorer_faults(config, source)
+        yield from config.registry.family(family).faults(config, config_file)
+    yield from unanswered_faults(config, config_file)
+    yield from kind_faults(config, config_file)
+    yield from scorer_faults(config, config_file)
 
 
-def measure_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields measures that cannot be computed, for a config without other faults."""
+def measure_faults(config: Config, config_file: str) -> Iterator[Fault]:
+    """Yields faults of measures, thresholds and limits, for a config without other faults."""
     for family in config.registry.families:
-        yield from config.registry.family(family).measure_faults(config, source)
-    yield from unknown_names(source, "validity", [*config.validity], sorted(known_flags(config)))
-    yield from unknown_names(source, "thresholds", [*config.thresholds], config.datasets)
+        yield from config.registry.family(family).measure_faults(config, config_file)
+    yield from unknown_names(
+        config_file, "validity", [*config.validity], sorted(known_flags(config))
+    )
+    yield from unknown_names(config_file, "thresholds", [*config.thresholds], config.datasets)
     for dataset in known_names([*config.thresholds], config.datasets):
         where, names = f"thresholds.{dataset}", [*config.thresholds[dataset]]
-        yield from unknown_names(source, where, names, config.dataset_measures(dataset))
+        yield from unknown_names(config_file, where, names, config.dataset_measures(dataset))
 
 
 def known_flags(config: Config) -> set[str]:
@@ -87,12 +89,12 @@ def known_flags(config: Config) -> set[str]:
     return flags
 
 
-def known_names(names: list[str], registry: Mapping[str, Section]) -> list[str]:
-    """Returns the names that are in a registry."""
-    return [name for name in names if name in registry]
+def known_names(entries: list[str], registry: Mapping[str, Section]) -> list[str]:
+    """Returns the entries that a registry of the config defines, in their order."""
+    return [name for name in entries if name in registry]
 
 
-def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
+def unanswered_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields selected datasets that no selected model answers, and models that answer none."""
     models = known_names(config.run.models, config.models)
     datasets = known_names(config.run.datasets, config.datasets)
@@ -101,13 +103,13 @@ def unanswered_faults(config: Config, source: str) -> Iterator[Fault]:
     # If nothing is answered at all, faults of models and of datasets would repeat each other.
     is_answered = bool(config.cells())
     if is_answered or len(models) < len(datasets):
-        yield from idle_model_faults(config, source, models, datasets)
+        yield from idle_model_faults(config, config_file, models, datasets)
     if is_answered or len(models) >= len(datasets):
-        yield from unanswered_dataset_faults(config, source, models, datasets)
+        yield from unanswered_dataset_faults(config, config_file, models, datasets)
 
 
 def idle_model_faults(
-    config: Config, source: str, models: list[str], datasets: list[str]
+    config: Config, config_file: str, models: list[str], datasets: list[str]
 ) -> Iterator[Fault]:
     """Yields models that answer none of the datasets."""
     answering = {model for model, _ in config.cells()}
@@ -116,27 +118,30 @@ def idle_model_faults(
         if model not in answering:
             reason = unfit_clause(config, [(model, dataset) for dataset in datasets])
             problem = f"{model!r} answers none of the selected datasets{reason}"
-            yield Fault(source, "run.models", problem, expected)
+            yield Fault(config_file, "run.models", problem, expected)
 
 
 def unanswered_dataset_faults(
-    config: Config, source: str, models: list[str], datasets: list[str]
+    config: Config, config_file: str, models: list[str], datasets: list[str]
 ) -> Iterator[Fault]:
     """Yields datasets that none of the models answers."""
-    answered = {dataset for _, dataset in config.cells()}
+    with_answers = {dataset for _, dataset in config.cells()}
     for dataset in datasets:
-        if dataset not in answered:
+        if dataset not in with_answers:
             reason = unfit_clause(config, [(model, dataset) for model in models])
             problem = f"no selected model answers {dataset!r}{reason}"
-            yield Fault(source, "run.datasets", problem, config.family(dataset).expected)
+            yield Fault(config_file, "run.datasets", problem, config.family(dataset).expected)
 
 
 def unfit_clause(config: Config, cells: Iterable[tuple[str, str]]) -> str:
-    """Returns the first known reason why a model does not answer a dataset; empty without one.
+    """Returns the first known reason why a model does not answer a dataset, to follow a problem.
 
     Args:
         config: the config.
-        cells: pairs of model and dataset.
+        cells: pairs of model and dataset, none of which is in the grid.
+
+    Returns:
+        A clause such as `: there is ...`; empty if no family gives a reason.
     """
     for model, dataset in cells:
         reason = config.family(dataset).unfit(config, dataset, model)
@@ -146,10 +151,10 @@ def unfit_clause(config: Config, cells: Iterable[tuple[str, str]]) -> str:
 
 
 def models_left_out(config: Config) -> Iterator[str]:
-    """Yields sentences about selected models that are not asked selected datasets, and why.
+    """Yields a sentence for each reason why selected models are not asked a selected dataset.
 
-    Pairs for which the family gives no reason, such as an encoder and texts to write, are only
-    counted.
+    The last sentence counts the pairs for which the family gives no reason, such as an encoder and
+    texts to write.
     """
     pairs = [(model, dataset) for dataset in config.run.datasets for model in config.run.models]
     models_by_reason: dict[str, list[str]] = {}
@@ -172,21 +177,21 @@ def models_left_out(config: Config) -> Iterator[str]:
         )
 
 
-def kind_faults(config: Config, source: str) -> Iterator[Fault]:
+def kind_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields selected models that do not give the kind of answers that a dataset needs."""
     for name, dataset in config.cells():
-        needed = config.question(name, dataset).answer
+        answer_kind = config.question(name, dataset).answer
         kinds = config.back_end_entry(name).answers
-        if needed not in kinds:
-            given = " and ".join(f"`{kind}`" for kind in kinds)
-            problem = f"gives {given} but no `{needed}`, which {dataset!r} needs"
+        if answer_kind not in kinds:
+            listed = " and ".join(f"`{kind}`" for kind in kinds)
+            problem = f"gives {listed} but no `{answer_kind}`, which {dataset!r} needs"
             expected = (
                 "a model that does, or a dataset for what this model gives (`answers: written`)"
             )
-            yield Fault(source, f"models.{name}", problem, expected)
+            yield Fault(config_file, f"models.{name}", problem, expected)
 
 
-def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
+def scorer_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields scorers of a dataset that are not defined or do not give the answers it needs."""
     scorers = set()
     for model, dataset in config.cells():
@@ -200,33 +205,36 @@ def scorer_faults(config: Config, source: str) -> Iterator[Fault]:
             hint = nearest_name(name, suitable)
             problem = f"asks {name!r}{hint}, which does not give texts a `{answer}`"
             expected = one_of(suitable) if suitable else "a model that does"
-            yield Fault(source, f"datasets.{dataset}", problem, expected)
+            yield Fault(config_file, f"datasets.{dataset}", problem, expected)
 
 
-def control_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+def control_faults(config: Config, config_file: str, name: str) -> Iterator[Fault]:
     """Yields faults of `control_of`: an unknown dataset, or one that cannot have the control."""
     control = config.datasets[name]
-    controlled = control.control_of
-    if controlled is None:
+    target = control.control_of
+    if target is None:
         return
     where = f"datasets.{name}.control_of"
-    yield from unknown_names(source, where, [controlled], config.datasets)
-    dataset = config.datasets.get(controlled)
+    yield from unknown_names(config_file, where, [target], config.datasets)
+    dataset = config.datasets.get(target)
     if dataset is None:
         return
     expected = "a different dataset, one that is not a control"
-    if controlled == name:
-        yield Fault(source, where, f"{controlled!r} is the dataset itself", expected)
+    if target == name:
+        yield Fault(config_file, where, f"{target!r} is the dataset itself", expected)
     elif dataset.control_of is not None:
-        problem = f"{controlled!r} is itself a control, of {dataset.control_of!r}"
-        yield Fault(source, where, problem, expected)
+        problem = f"{target!r} is itself a control, of {dataset.control_of!r}"
+        yield Fault(config_file, where, problem, expected)
     if dataset.family != control.family:
-        problem = f"{controlled!r} is of the family {dataset.family!r}"
-        yield Fault(source, where, problem, "a dataset of the same family")
+        problem = f"{target!r} is of the family {dataset.family!r}"
+        yield Fault(config_file, where, problem, "a dataset of the same family")
 
 
-def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
-    """Yields faults of a selected dataset's language: of its file of words, or of English parts."""
+def language_faults(config: Config, config_file: str, name: str) -> Iterator[Fault]:
+    """Yields faults of a selected dataset's language: in its file of words, or English parts.
+
+    A file that several datasets name is reported for the first of them.
+    """
     section = config.datasets[name]
     if name not in config.run.datasets:
         return
@@ -237,28 +245,27 @@ def language_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
             if is_language_file(reference):
                 problem = missing_path(Path(reference))
             expected = "a YAML file in the folder of word lists, such as portuguese.yaml"
-            yield Fault(source, f"datasets.{name}.language_file", problem, expected)
+            yield Fault(config_file, f"datasets.{name}.language_file", problem, expected)
             return
         faults = list(language_file_faults(reference))
         if faults:
-            # Several datasets of a language have one file, whose faults are named once.
             if name == first_with_file(config, section.language_file):
                 yield from faults
             return
     if not section.is_english:
         for english_part, expected in config.family(name).english(config, name):
             problem = f"{section.language!r}, but {english_part}"
-            yield Fault(source, f"datasets.{name}.language", problem, expected)
+            yield Fault(config_file, f"datasets.{name}.language", problem, expected)
 
 
 def first_with_file(config: Config, language_file: str) -> str:
-    """Returns the first selected dataset that has a file of words."""
+    """Returns the first selected dataset with a file of words; one must have it."""
     return next(
         name for name in config.run.datasets if config.datasets[name].language_file == language_file
     )
 
 
-def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
+def model_label_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields selected models with the same kind and label, which plots could not distinguish."""
     first: dict[tuple[str, str], str] = {}
     for name in known_names(list(dict.fromkeys(config.run.models)), config.models):
@@ -269,30 +276,30 @@ def model_label_faults(config: Config, source: str) -> Iterator[Fault]:
             expected = (
                 "a different label for each model of a kind, so that plots can tell them apart"
             )
-            yield Fault(source, f"models.{name}.label", problem, expected)
+            yield Fault(config_file, f"models.{name}.label", problem, expected)
 
 
-def name_faults(config: Config, source: str) -> Iterator[Fault]:
+def name_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields names whose files would be the same as the files of another name."""
     registries = {key: getattr(config, key) for key in ("models", "datasets", "tokenizers")}
     registries["synthetic.strengths"] = config.synthetic.strengths if config.synthetic else {}
     for registry, names in registries.items():
         for name, other in similar_names(names):
             problem = f"differs from {other!r} only in case, which some disks ignore"
-            yield Fault(source, f"{registry}.{name}", problem, "a different name")
+            yield Fault(config_file, f"{registry}.{name}", problem, "a different name")
     if GRID in config.datasets:
         problem = "is reserved for the files that compare all datasets"
-        yield Fault(source, f"datasets.{GRID}", problem, "a different name")
+        yield Fault(config_file, f"datasets.{GRID}", problem, "a different name")
 
 
-def place_faults(config: Config, source: str) -> Iterator[Fault]:
+def place_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields a folder of results that is the folder of word lists."""
     if Path(config.results).resolve() == Path(config.word_lists).resolve():
         problem = f"{config.results!r} is the folder of word lists"
-        yield Fault(source, "results", problem, "a different folder")
+        yield Fault(config_file, "results", problem, "a different folder")
 
 
-def font_faults(config: Config, source: str) -> Iterator[Fault]:
+def font_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields a font that is not installed; matplotlib would only warn at the end of a run."""
     font = config.report.font
     if font is None:
@@ -300,20 +307,24 @@ def font_faults(config: Config, source: str) -> Iterator[Fault]:
     # Imported here, because most configs name no font.
     from matplotlib.font_manager import fontManager
 
-    installed = sorted({entry.name for entry in fontManager.ttflist})
-    if font not in installed:
-        problem = f"{font!r} is not installed{nearest_name(font, installed)}"
-        yield Fault(source, "report.font", problem, f"one of {first_few(installed)}")
+    font_names = sorted({entry.name for entry in fontManager.ttflist})
+    if font not in font_names:
+        problem = f"{font!r} is not installed{nearest_name(font, font_names)}"
+        yield Fault(config_file, "report.font", problem, f"one of {first_few(font_names)}")
 
 
-def folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders of selected models without a whole checkpoint, or with other classes."""
+def folder_faults(config: Config, config_file: str) -> Iterator[Fault]:
+    """Yields faults of checkpoints of selected models and of their readers.
+
+    They are paths in place of hub repositories, and local folders with an incomplete checkpoint or
+    without the expected classes.
+    """
     for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
         model = config.models[name]
         if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
             problem = f"{model.checkpoint!r} is a path"
             expected = "a repository on the hub, or `folder` for a path"
-            yield Fault(source, f"models.{name}.checkpoint", problem, expected)
+            yield Fault(config_file, f"models.{name}.checkpoint", problem, expected)
         # The base of training may have any classes, which the classes of the data replace.
         folders = {"folder": (model.folder, list(model.labels.values()))}
         if model.train and model.train.base:
@@ -324,10 +335,10 @@ def folder_faults(config: Config, source: str) -> Iterator[Fault]:
             if folder is None:
                 continue
             for problem, expected in inspect_folder(folder, use._replace(classes=classes)):
-                yield Fault(source, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
+                yield Fault(config_file, f"models.{name}.{key}", f"{folder!r} {problem}", expected)
 
 
-def file_faults(config: Config, source: str) -> Iterator[Fault]:
+def file_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields training data, responses and references that do not exist.
 
     Snakemake would not notice: without an input it keeps the weights that it has.
@@ -340,17 +351,17 @@ def file_faults(config: Config, source: str) -> Iterator[Fault]:
                 f"there is no file {data!r}",
                 f"a file with training data for {model.task}",
             )
-            yield Fault(source, f"models.{name}.train.data", problem, expected)
+            yield Fault(config_file, f"models.{name}.train.data", problem, expected)
         for key, file in model.source.files().items():
             if not Path(file).is_file():
                 problem = f"there is no file {file!r}"
-                yield Fault(source, f"models.{name}.{key}", problem, f"a file of {key}")
+                yield Fault(config_file, f"models.{name}.{key}", problem, f"a file of {key}")
     for number, reference in enumerate(config.report.references):
         if Path(reference).is_file():
             yield from published_file_faults(reference)
         else:
             where, problem = f"report.references[{number}]", f"there is no file {reference!r}"
-            yield Fault(source, where, problem, "a file of published numbers")
+            yield Fault(config_file, where, problem, "a file of published numbers")
 
 
 def published_file_faults(reference: str) -> list[Fault]:
@@ -388,17 +399,17 @@ def config_paths(
     return {where: path for where, path in paths.items() if path is not None}
 
 
-def wildcard_faults(config: Config, source: str) -> Iterator[Fault]:
+def wildcard_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields files and folders, all inputs of jobs, that Snakemake would take for patterns."""
     models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
     for where, path in config_paths(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
             problem = f"{path!r} contains braces, which Snakemake would take for a placeholder"
-            yield Fault(source, where, problem, "a path without { and }")
+            yield Fault(config_file, where, problem, "a path without { and }")
 
 
-def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
-    """Yields folders without a tokenizer, and mask tokens that are not the tokenizer's.
+def tokenizer_folder_faults(config: Config, config_file: str) -> Iterator[Fault]:
+    """Yields faults of folders without a tokenizer, and of mask tokens that differ from theirs.
 
     Only tokenizers that filter the subjects for a selected model are checked.
     """
@@ -409,12 +420,15 @@ def tokenizer_folder_faults(config: Config, source: str) -> Iterator[Fault]:
         if not matching(file_names(folder), VOCABULARIES):
             problem = "contains no tokenizer" if Path(folder).is_dir() else "is not a folder"
             expected = f"a folder with one of {', '.join(VOCABULARIES)}"
-            yield Fault(source, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
+            yield Fault(config_file, f"tokenizers.{name}.folder", f"{folder!r} {problem}", expected)
+            continue
+        # A tokenizer without a mask only balances names.
+        if mask is None or mask == ANY_MASK:
             continue
         own_mask = tokenizer_mask(folder)
-        if own_mask and mask not in (None, own_mask, ANY_MASK):
+        if own_mask and mask != own_mask:
             problem = f"{mask!r} is not the mask token of the tokenizer in {folder!r}"
-            yield Fault(source, f"tokenizers.{name}.mask", problem, own_mask)
+            yield Fault(config_file, f"tokenizers.{name}.mask", problem, own_mask)
 
 
 def tokenizer_mask(folder: str) -> str | None:
@@ -432,11 +446,11 @@ def tokenizer_mask(folder: str) -> str | None:
 
 def filtering_tokenizers(config: Config) -> list[str]:
     """Returns the tokenizers that the expansion for selected models needs."""
-    needed = {question.tokenizer for question in config.selected_variants.values()}
-    return [name for name in config.tokenizers if name in needed]
+    question_tokenizers = {question.tokenizer for question in config.selected_variants.values()}
+    return [name for name in config.tokenizers if name in question_tokenizers]
 
 
-def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+def strength_faults(config: Config, config_file: str, name: str) -> Iterator[Fault]:
     """Yields a model whose synthetic strength is not in the config."""
     training = config.models[name].train
     strength = training.synthetic if training else None
@@ -444,10 +458,10 @@ def strength_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
     if strength is not None and strength not in strengths:
         problem = f"unknown strength {strength!r}{nearest_name(strength, strengths)}"
         expected = f"{one_of(strengths)} (synthetic.strengths)"
-        yield Fault(source, f"models.{name}.train.synthetic", problem, expected)
+        yield Fault(config_file, f"models.{name}.train.synthetic", problem, expected)
 
 
-def spread_faults(config: Config, source: str) -> Iterator[Fault]:
+def spread_faults(config: Config, config_file: str) -> Iterator[Fault]:
     """Yields a spread that, with the largest strength, makes probabilities outside of 0..1."""
     synthetic = config.synthetic
     if synthetic is None or not synthetic.strengths:
@@ -460,10 +474,10 @@ def spread_faults(config: Config, source: str) -> Iterator[Fault]:
             f"at most {1 - strength:g}: strength {name!r} is {strength:g}, and the two add up to "
             "at most 1"
         )
-        yield Fault(source, "synthetic.spread", f"{synthetic.spread:g}", expected)
+        yield Fault(config_file, "synthetic.spread", f"{synthetic.spread:g}", expected)
 
 
-def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+def class_faults(config: Config, config_file: str, name: str) -> Iterator[Fault]:
     """Yields missing `labels` of a model that gives classes, or `labels` of another model."""
     model = config.models[name]
     back_ends = config.registry.back_ends
@@ -477,16 +491,16 @@ def class_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
         )
     if has_classes and not model.labels:
         expected = f"the names of the classes, because the task is {model.task}"
-        yield Fault(source, f"models.{name}.labels", "{}", expected)
+        yield Fault(config_file, f"models.{name}.labels", "{}", expected)
     if not has_classes and model.labels:
         expected = f"no `labels`, because the task is {model.task}"
-        yield Fault(source, f"models.{name}.labels", value_text(model.labels), expected)
+        yield Fault(config_file, f"models.{name}.labels", value_text(model.labels), expected)
 
 
-def source_faults(config: Config, source: str, name: str) -> Iterator[Fault]:
+def source_faults(config: Config, config_file: str, name: str) -> Iterator[Fault]:
     """Yields a model whose task has no back end for its source."""
     model = config.models[name]
     sources = [origin for task, origin in config.registry.back_ends if task == model.task]
     if model.back_end not in sources:
         problem = f"{model.task!r} has no back end for {model.back_end}"
-        yield Fault(source, f"models.{name}.{model.source.named_by}", problem, one_of(sources))
+        yield Fault(config_file, f"models.{name}.{model.source.named_by}", problem, one_of(sources))

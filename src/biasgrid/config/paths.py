@@ -22,10 +22,12 @@ OF_WORKFLOW = ("word_lists", "report")
 
 
 def workflow_folder() -> Path:
-    """Returns the folder of the workflow: its Snakefile, `config/` and `word_lists/`.
+    """Returns the folder with the Snakefile, `config/` and `word_lists/`.
+
+    It is `shipped/` in an installed package, and the root of a checkout.
 
     Raises:
-        UserError: it is not beside the package.
+        UserError: the folder has no Snakefile, as in a copy of the package alone.
     """
     if not (WORKFLOW / "Snakefile").is_file():
         raise UserError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from os.path import commonprefix
@@ -35,7 +35,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
 
 
 def days_as_text(content: Any) -> Any:
-    """Returns the content of a YAML file with dates as text, since JSON has no dates."""
+    """Replaces dates in parsed YAML by text in ISO format, since JSON has no dates."""
     if isinstance(content, Mapping):
         return {key: days_as_text(value) for key, value in content.items()}
     if isinstance(content, list):
@@ -147,7 +147,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
 
 
 def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:
-    """Yields instances that a model cannot answer, for back ends that can tell before a run."""
+    """Yields faults of instances that a model cannot answer, if its back end checks that."""
     for model, dataset in config.cells():
         reference = config.back_end_entry(model).check
         if not reference or config.models[model].source.brings_instances:
@@ -162,7 +162,7 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
 def template_cluster_faults(
     config: Config, source: str, dataset: str, content: Lists
 ) -> Iterator[Fault]:
-    """Yields a template in a cluster of `template_clusters` that the dataset does not have."""
+    """Yields a fault if `template_clusters` names a template that the dataset does not have."""
     clusters = config.datasets[dataset].template_clusters
     texts = config.family(dataset).cluster_texts(content)
     if not texts or not isinstance(clusters, list):
@@ -177,19 +177,24 @@ def template_cluster_faults(
 def variant_clusters(
     config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
 ) -> list[int]:
-    """Returns the cluster of each template of a dataset's variant, by number.
+    """Returns the cluster of each template of a dataset's variant, indexed by template.
+
+    Templates beyond the end of the list are clusters of their own. For `auto` the list is empty if
+    the texts of templates are not known.
 
     Args:
         config: the config.
-        lists: from `load_word_lists`. Lists of dumps are read if they exist; without them, `auto`
-            makes a cluster of each template.
+        lists: from `load_word_lists`. Lists of a variant that is not among them, such as a dump's,
+            are read from their files.
         dataset: the dataset's name.
         variant: the variant's name.
     """
     from biasgrid.stats.clusters import clusters_from_texts
 
-    content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
-    texts = config.family(dataset).cluster_texts(content) if content is not None else []
+    variant_lists = find_lists(config, lists, dataset, variant)
+    texts: Sequence[str] = ()
+    if variant_lists is not None:
+        texts = config.family(dataset).cluster_texts(variant_lists)
     return clusters_from_texts(texts, config.datasets[dataset].template_clusters)
 
 
@@ -208,11 +213,11 @@ def template_texts_digest(
         The digest of template texts; of the lists if the family has no template texts; None without
         lists.
     """
-    content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
-    if content is None:
+    variant_lists = find_lists(config, lists, dataset, variant)
+    if variant_lists is None:
         return None
-    texts = config.family(dataset).cluster_texts(content)
-    return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else content.digest()
+    texts = config.family(dataset).cluster_texts(variant_lists)
+    return sha256("\0".join(texts).encode()).hexdigest()[:16] if texts else variant_lists.digest()
 
 
 def shared_template_texts(
@@ -229,15 +234,22 @@ def shared_template_texts(
     variants = dict.fromkeys(config.question(model, dataset).variant for model in models)
     texts_by_variant = []
     for variant in variants:
-        content = lists.get((dataset, variant)) or read_unexpanded_lists(config, dataset, variant)
-        if content is not None:
-            texts_by_variant.append(config.family(dataset).template_texts(content))
+        variant_lists = find_lists(config, lists, dataset, variant)
+        if variant_lists is not None:
+            texts_by_variant.append(config.family(dataset).template_texts(variant_lists))
     templates = zip(*texts_by_variant, strict=False)
     return [commonprefix(texts) for texts in templates]  # noqa: RUF071 (characters are what is compared)
 
 
-def read_unexpanded_lists(config: Config, dataset: str, variant: str) -> Lists | None:
-    """Returns the word lists of a variant that is not expanded, None if missing or faulty."""
+def find_lists(
+    config: Config, lists: Mapping[tuple[str, str], Lists], dataset: str, variant: str
+) -> Lists | None:
+    """Returns the word lists of a variant, None if they are missing or faulty.
+
+    `lists` has only variants that are expanded. The lists of others are read from their files.
+    """
+    if (dataset, variant) in lists:
+        return lists[dataset, variant]
     try:
         files = config.files(dataset, variant)
     except KeyError:

@@ -49,13 +49,13 @@ class Registry:
     figures: Mapping[str, str]
 
     def family(self, name: str) -> Family:
-        """Returns the light half of a family."""
+        """Returns a family's object `FAMILY`; only its light half is imported."""
         family: Family = load(stage(self.families[name], "family")).FAMILY
         return family
 
-    def model_section(self, task: str) -> type[Model]:
-        """Returns the section of models of a task; an unknown task has no keys of its own."""
-        entries = [entry for (served, _), entry in self.back_ends.items() if served == task]
+    def model_section(self, task: str | None) -> type[Model]:
+        """Returns the section of models of a task; for None and unknown tasks, the common one."""
+        entries = [entry for (key, _), entry in self.back_ends.items() if key == task]
         section: type[Model] = Model
         for entry in entries:
             if entry.section:
@@ -136,7 +136,11 @@ class PluginError(Problem):
 
 
 def import_plugin(reference: str) -> ModuleType:
-    """Imports the light half of a plugin: of a package its module `family`, if it has one."""
+    """Imports the light half of a plugin: the module `family` of a package that has it.
+
+    Raises:
+        PluginError: the plugin does not exist, cannot be imported, or fails while it is imported.
+    """
     part = stage(reference, "family")
     has_family = not part.endswith(".py") or Path(part).is_file()
     try:
@@ -290,19 +294,21 @@ def own_entry_points() -> list[EntryPoint]:
         return []
 
 
-def add_to_registry(known: dict[Key, Addition], more: Mapping[Key, Addition], what: str) -> None:
+def add_to_registry(
+    entries: dict[Key, Addition], additions: Mapping[Key, Addition], noun: str
+) -> None:
     """Adds families, back ends or figures of a plugin; raises PluginError if a name is taken.
 
     Args:
-        known: those that are in the registry. Is changed.
-        more: those of the plugin.
-        what: a noun for them with its article, for messages.
+        entries: the registry's entries; modified in place.
+        additions: the plugin's entries.
+        noun: a noun for them with its article, for messages.
     """
-    for name, value in more.items():
-        if name in known:
-            problem = f"defines {what} called {name!r}, a name that is already taken"
+    for name, value in additions.items():
+        if name in entries:
+            problem = f"defines {noun} called {name!r}, a name that is already taken"
             raise PluginError(problem, "a unique name")
-        known[name] = value
+        entries[name] = value
 
 
 def built_in_families() -> dict[str, str]:

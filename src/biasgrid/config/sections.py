@@ -8,9 +8,9 @@ schema --write .`), and a test keeps them in step.
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import (
     BeforeValidator,
@@ -44,9 +44,7 @@ from biasgrid.training.strength import AnyStrength, written_strength
 
 
 def check_budget(value: Any) -> Any:
-    """Refuses what is no token budget, with one fault in place of one for each kind that it may
-    be.
-    """
+    """Rejects an invalid token budget with a single fault instead of one per type of the union."""
     is_number = isinstance(value, int) and not isinstance(value, bool) and value >= 1
     if value != "auto" and not is_number:
         raise ValueError("expected a whole number of at least 1, or auto")
@@ -174,39 +172,52 @@ class Report(Section):
 
 
 def registry_in(info: ValidationInfo) -> Registry:
-    """Returns what a config that is checked can name."""
+    """Returns the registry against which a config is validated, by default `BUILT_IN`."""
     return info.context if isinstance(info.context, Registry) else BUILT_IN
 
 
 def checked_model(entry: Any, info: ValidationInfo) -> Model:
-    """Checks a model against the section of its task's back end.
+    """Validates a model as the section of its task, a subclass of `Model`.
+
+    A model of an unknown task is validated as the section that is common to all tasks, so that its
+    other faults are found, too.
 
     Raises:
-        ValidationError: with all that is wrong with it.
+        ValidationError: with all faults.
     """
-    registry, task = registry_in(info), entry.get("task") if isinstance(entry, dict) else None
-    if not isinstance(entry, dict) or "task" not in entry or task in registry.tasks:
-        return registry.model_section(str(task)).model_validate(entry)
+    registry = registry_in(info)
+    if not isinstance(entry, dict) or "task" not in entry:
+        # The common section refuses both.
+        return registry.model_section(None).model_validate(entry)
+    task = entry["task"]
+    if task in registry.tasks:
+        return registry.model_section(task).model_validate(entry)
     errors = [not_one_of("task", task, registry.tasks)]
     try:
-        registry.model_section("").model_validate(entry)
+        registry.model_section(None).model_validate(entry)
     except ValidationError as error:
-        errors += [
-            InitErrorDetails(
-                type=each["type"], loc=each["loc"], input=each["input"], ctx=each.get("ctx", {})
-            )
-            for each in error.errors()
-            if each["loc"] != ("task",)
-        ]
+        errors += errors_elsewhere(error, "task")
     raise ValidationError.from_exception_data("Model", errors)
 
 
+def errors_elsewhere(error: ValidationError, key: str) -> Iterator[InitErrorDetails]:
+    """Yields the errors of a validation but those of one key, in a form to raise them again."""
+    for detail in error.errors():
+        if detail["loc"] != (key,):
+            yield InitErrorDetails(
+                type=detail["type"],
+                loc=detail["loc"],
+                input=detail["input"],
+                ctx=detail.get("ctx", {}),
+            )
+
+
 def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
-    """Checks a dataset against the section of its family, by default the first family.
+    """Validates a dataset as the section of its family; without `family`, of the first family.
 
     Raises:
-        ValidationError: with all that is wrong with it.
-        ValueError: it is no section, or has the keys of a family that must be named.
+        ValidationError: with all faults.
+        ValueError: it is not a mapping, or has keys of another family without `family`.
     """
     if not isinstance(entry, dict):
         raise ValueError("expected the keys of a dataset")
@@ -224,15 +235,24 @@ def checked_dataset(entry: Any, info: ValidationInfo) -> DatasetSection:
 
 
 def required_keys(family: Family) -> set[str]:
-    """Returns the keys that datasets of a family must have, beside those of all datasets."""
+    """Returns the keys that a family requires of its datasets, without keys of all datasets."""
     fields = family.Section.model_fields
     return {
         key for key, field in fields.items() if field.is_required()
     } - DatasetSection.model_fields.keys()
 
 
+class GridCell(NamedTuple):
+    """A model and a dataset that it is asked, both by their names in the config."""
+
+    model: str
+    dataset: str
+
+
 class Config(Section):
     """A whole config."""
+
+    # Pydantic checks each key. That names are defined is checked by `reading.parse_config`.
 
     title: str = Field("biasgrid", description="title of the report")
     trial: bool = Field(
@@ -299,7 +319,7 @@ class Config(Section):
     _folders: ConfigFolders = PrivateAttr(default_factory=ConfigFolders)
 
     def model_post_init(self, context: Any) -> None:
-        """Keeps what the config was checked against."""
+        """Keeps the registry against which the config was validated."""
         self._registry = context if isinstance(context, Registry) else BUILT_IN
 
     @field_validator("results")
@@ -310,7 +330,7 @@ class Config(Section):
 
     @property
     def registry(self) -> Registry:
-        """What the config can name."""
+        """Families, back ends and figures that the config can name."""
         return self._registry
 
     @property
@@ -320,7 +340,7 @@ class Config(Section):
 
     @property
     def folders(self) -> ConfigFolders:
-        """Where the files that it names are looked for."""
+        """The folders in which the config's files are looked for."""
         return self._folders
 
     def family(self, dataset: str) -> Family:
@@ -328,38 +348,43 @@ class Config(Section):
         return self.registry.family(self.datasets[dataset].family)
 
     def family_reference(self, dataset: str) -> str:
-        """Returns where the family of a dataset is."""
+        """Returns the reference of a dataset's family; see `base.references`."""
         return self.registry.families[self.datasets[dataset].family]
 
     def back_end_entry(self, model: str) -> RegistryEntry:
-        """Returns where the back end of a model is."""
+        """Returns the entry of a model's back end in the registry."""
         entry = self.models[model]
         return self.registry.back_ends[entry.task, entry.back_end]
 
     def question(self, model: str, dataset: str, writer: str | None = None) -> Question:
-        """Returns what a model is asked of a dataset, or of the texts that another model, the
-        writer, answered there.
+        """Returns the question that a dataset asks a model.
+
+        Args:
+            model: the model, or the scorer of a writer's texts.
+            dataset: the dataset.
+            writer: the model whose answers to the dataset are the texts that `model` scores; None
+                or "" if `model` answers the dataset itself.
 
         Raises:
             ValueError: the dataset is not for the model.
         """
         if writer:
             return Question(writer, self.question(writer, dataset).scorers[model])
-        question = self._asked_of(dataset, model)
+        question = self._cached_question(model, dataset)
         if question is None:
             raise ValueError(f"{dataset} is not for {model}")
         return question
 
     def fits(self, model: str, dataset: str) -> bool:
-        """Returns whether a model can answer a dataset."""
-        return self._asked_of(dataset, model) is not None
+        """Whether a model can answer a dataset."""
+        return self._cached_question(model, dataset) is not None
 
     @cached_property
-    def _asked_of(self) -> Callable[[str, str], Question | None]:
-        # Thousands of jobs need what a few thousand cells ask.
+    def _cached_question(self) -> Callable[[str, str], Question | None]:
+        # Snakemake asks for the question of a cell many times, for each of thousands of jobs.
         return cache(self._question)
 
-    def _question(self, dataset: str, model: str) -> Question | None:
+    def _question(self, model: str, dataset: str) -> Question | None:
         family = self.family(dataset)
         return (
             family.question(self, dataset, model)
@@ -367,40 +392,33 @@ class Config(Section):
             else None
         )
 
-    def cells(self) -> list[tuple[str, str]]:
-        """Returns model and dataset of every cell of the grid, dataset by dataset; names of nothing
-        have none.
-        """
+    def cells(self) -> list[GridCell]:
+        """Returns the cells of the grid, dataset by dataset; undefined names are skipped."""
         models = [model for model in self.run.models if model in self.models]
         datasets = (dataset for dataset in self.run.datasets if dataset in self.datasets)
         return [
-            (model, dataset)
+            GridCell(model, dataset)
             for dataset in datasets
             for model in models
             if self.fits(model, dataset)
         ]
 
     def dataset_measures(self, dataset: str) -> Mapping[str, Measure]:
-        """Returns the measures of a dataset by name, validity flags with the limits of this
-        config.
-        """
-        declared = self.family(dataset).measures(self, dataset)
-        known = {
-            name: measure.limited(self.validity.get(name)) for name, measure in declared.items()
-        }
-        # Whether names are probable enough is decided by a dataset for its control too, see
-        # `controls`.
-        if self.datasets[dataset].control_of and IMPROBABLE in known:
-            known[IMPROBABLE] = known[IMPROBABLE].without_withholding()
-        return known
+        """Returns the measures of a dataset by name, flags with the limits of this config."""
+        measures = {}
+        for name, measure in self.family(dataset).measures(self, dataset).items():
+            measures[name] = measure.limited(self.validity.get(name))
+        # A dataset also decides for its control whether names are probable enough, see
+        # `tables.controls`.
+        if self.datasets[dataset].control_of and IMPROBABLE in measures:
+            measures[IMPROBABLE] = measures[IMPROBABLE].without_withholding()
+        return measures
 
     def dataset_title(self, dataset: str) -> str:
-        """Returns the title of a dataset, with its name where another one that is run has the same
-        title.
-        """
+        """Returns the title of a dataset, with its name if another selected dataset shares it."""
         title = self.datasets[dataset].title
-        others = (name for name in self.run.datasets if name != dataset)
-        is_shared = any(self.datasets[name].title == title for name in others)
+        other_datasets = (name for name in self.run.datasets if name != dataset)
+        is_shared = any(self.datasets[name].title == title for name in other_datasets)
         return f"{title} ({dataset})" if is_shared else title
 
     def dataset_figures(self, dataset: str) -> list[str]:
@@ -409,14 +427,15 @@ class Config(Section):
         return list(dict.fromkeys([*self.family(dataset).figures(section), *section.figures]))
 
     def predictions_provenance(self, model: str, dataset: str) -> dict[str, Any]:
-        """Returns what the provenance of a cell's predictions must contain."""
+        """Returns the keys and values that the provenance of a cell's predictions must contain."""
         return {"task": self.models[model].task, **self.question(model, dataset).settings}
 
     def deciding_settings(
         self, model: str, dataset: str, writer: str | None = None
     ) -> dict[str, Any]:
-        """Returns what decides predictions beside model and precision, as its back end's `Choices`;
-        see `question`.
+        """Returns the settings that decide predictions, besides model and precision.
+
+        They are fields of the back end's `Choices`. For the arguments see `question`.
         """
         return {
             **self.question(model, dataset, writer).settings,
@@ -425,13 +444,17 @@ class Config(Section):
 
     @cached_property
     def readers(self) -> list[str]:
-        """The models that read the texts of selected ones."""
-        named = (name for cell in self.cells() for name in self.question(*cell).scorers)
-        return [name for name in dict.fromkeys(named) if name in self.models]
+        """The models that score texts of selected models, each once, without undefined names."""
+        scorers = [name for cell in self.cells() for name in self.question(*cell).scorers]
+        return [name for name in dict.fromkeys(scorers) if name in self.models]
 
     def exclusive_resource(self, model: str, dataset: str = "") -> str | None:
-        """Names what jobs of a model that ask a dataset, or none, must have to themselves; None
-        where they need not.
+        """Returns the resource that only one job of a model can use at a time, None if there is
+        none.
+
+        Args:
+            model: the model.
+            dataset: the dataset that the job asks; empty if it asks none.
         """
         return self.models[model].source.mutex(model, dataset)
 
@@ -440,14 +463,17 @@ class Config(Section):
         return self.family(dataset).files(self, dataset, variant)
 
     def model_record_arguments(self, name: str) -> dict[str, Any]:
-        """Returns a model's origin: the arguments of `make_record` or `make_keys_record`."""
+        """Returns the arguments of `make_record` or `make_keys_record` for a model."""
         return self.models[name].source.record_source(
             f"{self.results}/trained/{name}", self.training_settings(name)
         )
 
     def training_settings(self, name: str) -> dict[str, Any] | None:
-        """Returns how a model is trained: its section `train`, and section `synthetic` where it
-        names a strength.
+        """Returns the settings by which a model is trained, for its record; None if it is not.
+
+        For synthetic bias, the key `synthetic` is not the name of the strength, as in the section
+        `train`, but the config's section `synthetic` with this strength alone: the record needs the
+        values.
         """
         train = self.models[name].train
         if train is None:
@@ -463,8 +489,10 @@ class Config(Section):
         return training
 
     def base_record_arguments(self, name: str) -> dict[str, Any]:
-        """Returns where the checkpoint is that a model's training starts from, as arguments of
-        `make_record`.
+        """Returns the arguments of `make_record` for the checkpoint that training starts from.
+
+        Raises:
+            ValueError: the model is not trained from a checkpoint.
         """
         model = self.models[name]
         if model.train is None or model.train.base is None:
@@ -472,15 +500,14 @@ class Config(Section):
         return model.train.base.model_dump() | {"weights": True, "allow_pickle": model.allow_pickle}
 
     def tokenizer_record_arguments(self, name: str) -> dict[str, Any]:
-        """Returns where a tokenizer's files are, as arguments of
-        `biasgrid.inference.checkpoints.fetch.make_record`.
-        """
+        """Returns the arguments of `make_record` for a tokenizer."""
         source = self.tokenizers[name].model_dump(exclude={"mask"})
         return source | {"weights": False, "allow_pickle": False}
 
     def training_datasets(self, model: str) -> list[str]:
-        """Returns the datasets whose synthetic corpora a model is trained on, selected or not; none
-        for others.
+        """Returns the datasets whose synthetic corpora a model is trained on, selected or not.
+
+        Empty for models without synthetic bias.
         """
         train = self.models[model].train
         return [] if train is None or train.synthetic is None else self._taught(model)
@@ -490,15 +517,13 @@ class Config(Section):
         """The datasets that teach a model its synthetic bias, looked up once per model."""
 
         @cache
-        def datasets_of(model: str) -> list[str]:
+        def taught_datasets(model: str) -> list[str]:
             return [name for name in self.datasets if self.family(name).teaches(self, name, model)]
 
-        return datasets_of
+        return taught_datasets
 
     def synthetic_variants(self, dataset: str) -> dict[str, str]:
-        """Returns the variants of a dataset that synthetic corpora have, by the task of models that
-        learn them.
-        """
+        """Returns the variant of a dataset that models learn from, by their task."""
         learners = [name for name in self.models if dataset in self.training_datasets(name)]
         return {self.models[name].task: self.question(name, dataset).variant for name in learners}
 
@@ -508,12 +533,12 @@ class Config(Section):
 
         Besides those of `selected_variants`, these are the tables that selected models learn from.
         """
-        learned = []
+        training_cells = []
         for dataset in self.datasets:
             learners = [name for name in self.models if dataset in self.training_datasets(name)]
             if set(learners) & set(self.run.models):
-                learned += [(model, dataset) for model in learners]
-        return self.selected_variants | self._questions(learned)
+                training_cells += [GridCell(model, dataset) for model in learners]
+        return self.selected_variants | self._questions(training_cells)
 
     @cached_property
     def selected_variants(self) -> dict[tuple[str, str], Question]:
@@ -522,13 +547,13 @@ class Config(Section):
         Cells of dumps are not among them: they bring their own instances.
         """
         cells = []
-        for model, dataset in self.cells():
-            if not self.models[model].source.brings_instances:
-                cells.append((model, dataset))
+        for cell in self.cells():
+            if not self.models[cell.model].source.brings_instances:
+                cells.append(cell)
         return self._questions(cells)
 
-    def _questions(self, cells: list[tuple[str, str]]) -> dict[tuple[str, str], Question]:
-        """Returns the questions of cells (model, dataset), each variant of a dataset once."""
+    def _questions(self, cells: list[GridCell]) -> dict[tuple[str, str], Question]:
+        """Returns the questions of cells by dataset and variant; each variant has one question."""
         questions: dict[tuple[str, str], Question] = {}
         for model, dataset in cells:
             question = self.question(model, dataset)
