@@ -112,7 +112,7 @@ def scored(
     for batch in batches(reads.rows, token_budget):
         which, found, *_ = read_scores(model, reads, prefix, batch)
         values[which] = found
-    return list(np.bincount(reads.option, values))
+    return list(np.bincount(reads.sequence, values))
 
 
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
@@ -229,7 +229,7 @@ def text_lines(model: Any) -> Iterator[list[str]]:
         prompts = [draw.integers(5, VOCABULARY, length).tolist() for length in lengths]
         chooses = NextTokens(model, keys["temperature"], keys["top_p"])
         writer = Writer(model, None, keys, frozenset(), Thoughts(), chooses)
-        writer = writer.fitted(prompts[:: count // 4], lambda _: Prefix(), exact=True)
+        writer = writer.fit(prompts[:: count // 4], lambda _: Prefix(), exact=True)
         budget = AT_ONCE * (longest + WRITTEN)
         plain, ours = partial(generated, model, prompts), partial(written, writer, prompts, budget)
         same = sum(one == other for one, other in zip(plain(), ours(), strict=True))

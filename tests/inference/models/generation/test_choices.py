@@ -258,7 +258,7 @@ def test_an_option_that_begins_another_has_what_that_one_leaves(written_cell: Ce
 
 def test_behind_a_word_a_tokenizer_of_whole_words_needs_the_space() -> None:
     tokenizer = make_tokenizer(["Who? (a) a man, (b) a woman"])
-    (request,) = OptionTokens(Prompter(tokenizer, thinking=False)).asked(
+    (request,) = OptionTokens(Prompter(tokenizer, thinking=False)).requests(
         ["Who? (a) a man, (b) a woman"], [("a", "b")]
     )
     # `womana` is unknown; scored from before it, both options would have next to nothing.

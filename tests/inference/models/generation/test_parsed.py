@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from shards import Cell, asked
 
-from biasgrid.inference.models.generation.parsing import chosen_option
+from biasgrid.inference.models.generation.parsing import parse_option
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.tables.files import read_provenance
 
@@ -37,8 +37,8 @@ from biasgrid.tables.files import read_provenance
     ],
 )
 def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
-    assert chosen_option(response, True, ["A", "B"]) == 0
-    assert chosen_option(response, True, ["B", "A"]) == 1
+    assert parse_option(response, ["A", "B"], is_whole=True) == 0
+    assert parse_option(response, ["B", "A"], is_whole=True) == 1
 
 
 @pytest.mark.parametrize(
@@ -61,19 +61,19 @@ def test_an_option_is_read_where_it_is_chosen(response: str) -> None:
     ],
 )
 def test_nothing_is_read_where_none_is_chosen(response: str) -> None:
-    assert chosen_option(response, True, ["A", "B"]) is None
+    assert parse_option(response, ["A", "B"], is_whole=True) is None
 
 
 def test_texts_that_are_cut_off_answer_at_their_beginning_alone() -> None:
-    assert chosen_option("A. Because", False, ["A", "B"]) == 0
-    assert chosen_option("A", False, ["A", "B"]) is None
-    assert chosen_option("Well.\nAnswer: A", False, ["A", "B"]) is None
+    assert parse_option("A. Because", ["A", "B"], is_whole=False) == 0
+    assert parse_option("A", ["A", "B"], is_whole=False) is None
+    assert parse_option("Well.\nAnswer: A", ["A", "B"], is_whole=False) is None
 
 
 def test_words_may_have_other_cases_and_the_longest_counts() -> None:
-    assert chosen_option("YES, they are.", True, ["Yes", "No"]) == 0
-    assert chosen_option("No one is.", True, ["Yes", "No"]) is None
-    assert chosen_option("10.", True, ["1", "10", None]) == 1
+    assert parse_option("YES, they are.", ["Yes", "No"], is_whole=True) == 0
+    assert parse_option("No one is.", ["Yes", "No"], is_whole=True) is None
+    assert parse_option("10.", ["1", "10", None], is_whole=True) == 1
 
 
 def test_choices_are_those_of_the_texts_and_hang_on_how_these_are_written(

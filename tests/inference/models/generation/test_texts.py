@@ -153,7 +153,7 @@ def test_thoughts_are_no_part_of_an_answer(
     thinker: Writer, prompt: str, text: str, response: str, status: str
 ) -> None:
     tokens = thinker.tokenizer(text, add_special_tokens=False).input_ids
-    assert thinker.text(prompt, tokens) == (response, status, len(tokens))
+    assert thinker.finish_text(prompt, tokens) == (response, status, len(tokens))
 
 
 MARKS = [*KNOWN, ("<mull>", "</mull>")]
@@ -182,7 +182,7 @@ def test_thoughts_between_any_marks_are_no_part_of_an_answer(
         (f"Who?{begin}\n", f"The old man {end} Ann.</s>", ("Ann.", "ok")),
     ):
         tokens = tokenizer(text, add_special_tokens=False).input_ids
-        assert writer.text(prompt, tokens)[:2] == answer, text
+        assert writer.finish_text(prompt, tokens)[:2] == answer, text
 
 
 @pytest.mark.parametrize(("begin", "end"), MARKS, ids=[begin for begin, _ in MARKS])

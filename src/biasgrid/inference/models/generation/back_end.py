@@ -1,5 +1,8 @@
-"""Causal language models with weights on this machine: probabilities of options, and texts that
-they write.
+"""Causal language models on this machine: probabilities of options, and written texts.
+
+`TextGeneration.choose` scores the options of prompts: `options.OptionTokens` turns them into
+sequences of tokens, `scores.OptionReads` these into rows, and `scores.read_scores` runs the rows.
+`TextGeneration.write` has `texts.Writer` write texts.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -47,7 +51,7 @@ from biasgrid.inference.models.generation.checks import (
     causal_loader,
     check_causal,
     check_prompts,
-    with_unknown,
+    unknown_column,
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
 from biasgrid.inference.models.generation.noise import request_seeds
@@ -70,17 +74,17 @@ logger = logging.getLogger(__name__)
 Outcome = TypeVar("Outcome")
 COMPARED_ROWS = 4
 LARGEST_DIFFERENCE = 1e-4
-"""Between log-probabilities behind a shared prefix and those of whole prompts."""
+"""Allowed between log-probabilities behind a shared prefix and behind whole prompts."""
 
 
 @dataclass(frozen=True)
 class GenerationChoices:
-    """What decides the answers.
+    """The settings that decide the answers.
 
     Attributes:
         generation: the keys of `generation.section.Generation`.
-        chat_template: whether a chat template is used where there is one.
-        date: the day that it writes down as today.
+        chat_template: whether the chat template is used, if there is one.
+        date: the date that it gets as today's, in ISO 8601.
     """
 
     generation: Mapping[str, Any] = field(default_factory=lambda: Generation().model_dump())
@@ -89,17 +93,19 @@ class GenerationChoices:
 
 
 class TextGeneration(BackEnd):
-    """Asks a causal language model.
+    """Answers with a causal language model: scores options, or writes texts.
 
     Attributes:
         model: the model.
         tokenizer: its tokenizer.
         settings: how to answer.
-        generation: how texts are written, see `GenerationChoices`.
-        token_budget: how many tokens a batch may have.
-        shares: whether what all prompts begin with is computed once.
-        precision: what it computes in.
-        products: whose products of matrices it takes, `torch` or `oneDNN`.
+        generation: see `GenerationChoices`.
+        prompter: writes prompts.
+        options: turns prompts and options into sequences of tokens.
+        token_budget: the largest number of tokens in a batch.
+        shares_prefix: whether the common beginning of prompts is read once.
+        precision: the precision of the answers. The model is float32 until `open` ends.
+        products: the library of its matrix products, `torch` or `oneDNN`.
         writer: writes texts.
     """
 
@@ -111,25 +117,26 @@ class TextGeneration(BackEnd):
         tokenizer: PreTrainedTokenizerFast,
         settings: InferenceSettings,
     ):
-        """Prepares a model."""
+        """Prepares a float32 model."""
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         choices = self.Choices(**settings.choices)
         self.generation = choices.generation
-        # The probabilities of options are those before any thought.
+        # Options are scored before any thought.
         thinking = writes(settings) and bool(self.generation["thinking"])
         thoughts = Thoughts.from_setting(self.generation["thinking"])
         self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
         self.options = OptionTokens(self.prompter)
         self.token_budget = choose_token_budget(settings, model.device)
-        self.shares = True
+        self.shares_prefix = True
         self.precision, self.products = "float32", "torch"
         self.device = device_name(model.device)
         self.writer = Writer.from_checkpoint(model, tokenizer, self.generation)
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the facts that decide the answers: the precision, whether prompts are in the
-        checkpoint's chat template, and how texts are written or options scored.
+        """Returns the facts that decide the answers.
+
+        These are the precision, the form of prompts, and how texts are written or options scored.
         """
         precision = choose_precision(settings.precision, choose_device(settings.device))
         choices = super().identity(record, settings)
@@ -145,8 +152,10 @@ class TextGeneration(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, and checks in float32 that it is causal and takes these prompts, and
-        whether shortcuts change its answers.
+        """Loads the model, checks it and its prompts, and measures its shortcuts, all in float32.
+
+        Raises:
+            ModelError: the model cannot be loaded, is an encoder, or cannot read a prompt.
         """
         torch.set_num_threads(settings.threads)
         loader = once(settings, "loader", lambda: causal_loader(record))
@@ -154,60 +163,60 @@ class TextGeneration(BackEnd):
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_tokenizer_once(record, settings), settings)
-        exact = back_end.look(prompts)
+        exact = back_end.check_and_sample(prompts)
         back_end.precision = cls.identity(record, settings)["precision"]
         back_end.choose_products()
-        back_end.measure_noise(prompts)
+        # With the products of the answers, but before half precision, which cannot be undone.
+        back_end.fit_writer(prompts)
         back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
         return back_end
 
     def choose_products(self) -> None:
-        """Finds the fastest products of float32, or takes them from an earlier shard; in another
-        precision they are torch's.
-        """
+        """Sets `products` to the fastest library for float32; `torch` for any other precision."""
         if self.precision == "float32":
             self.products = cached_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
 
-    def measure_noise(self, instances: pl.DataFrame) -> None:
-        """Finds out how texts are written at once, with the products and in float32; see
-        `Writer.fitted`.
+    def fit_writer(self, instances: pl.DataFrame) -> None:
+        """Fits the writer to the model, if texts are written; see `Writer.fit`.
+
+        Only texts of a float32 model are exact: other precisions are a choice of speed.
         """
         if writes(self.settings):
-            prompts = self.prompter.tokens(
-                self.prompter.prompts(evenly_spaced(instances, COMPARED_TEXTS))
-            )
-            self.writer = self.writer.fitted(prompts, self.prefix, self.precision == "float32")
+            sample = evenly_spaced(instances, COMPARED_TEXTS)
+            prompts = self.prompter.tokens(self.prompter.prompts(sample))
+            is_exact = self.precision == "float32"
+            self.writer = self.writer.fit(prompts, self.read_prefix, exact=is_exact)
 
-    def look(self, instances: pl.DataFrame) -> pl.DataFrame | None:
-        """Checks all prompts, answers a sample one row at a time, and tries whether a shared prefix
-        changes it.
+    def check_and_sample(self, instances: pl.DataFrame) -> pl.DataFrame | None:
+        """Checks all prompts, answers a sample one row at a time, and sets `shares_prefix`.
 
         Returns:
-            The answers to the sample; None if texts are written.
+            The answers to the sample, see `audit_sample`; None if texts are written.
 
         Raises:
             ModelError: see `check_prompts`.
         """
-        written = self.generation["max_tokens"] if writes(self.settings) else None
+        max_tokens = self.generation["max_tokens"] if writes(self.settings) else None
         limits = ModelLimits(longest_input(self.model, self.tokenizer), embedding_count(self.model))
-        check_prompts(instances, self.options, written, limits, self.settings.model)
+        check_prompts(instances, self.options, max_tokens, limits, self.settings.model)
         sample = audit_sample(instances)
         exact = None
-        self.shares = False
+        self.shares_prefix = False
         if not writes(self.settings):
             rows = (PromptPart.without_answers(sample[row]) for row in range(len(sample)))
-            exact = pl.concat(table for row in rows for table in self.choose(row, token_budget=1))
-        self.shares = self.is_same_behind_prefix(evenly_spaced(sample, COMPARED_ROWS))
+            tables = (self.choose(row, token_budget=1) for row in rows)
+            exact = pl.concat(chain.from_iterable(tables))
+        self.shares_prefix = self.is_same_behind_prefix(evenly_spaced(sample, COMPARED_ROWS))
         return exact
 
     def make_audit(self, exact: pl.DataFrame | None) -> Audit | None:
-        """Returns the audit of options or, of texts in float32, of their tokens.
+        """Returns the audit of options or, in float32, of the tokens of texts; else None.
 
         Args:
-            exact: see `look`.
+            exact: see `check_and_sample`.
         """
         facts = {"products": self.products, "token_budget": self.token_budget}
         if exact is not None:
@@ -217,82 +226,92 @@ class TextGeneration(BackEnd):
         return None
 
     def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
-        """Whether the model, in float32, answers instances alike if keys and values of their
-        beginnings are reused.
+        """Whether reused keys and values of a prefix leave log-probabilities as they are.
 
-        Log-probabilities of next tokens are compared. True for a model that has no keys and values;
-        False, with a warning, if they differ by more than `LARGEST_DIFFERENCE` or anything fails.
+        The model must be float32. True for a model without keys and values. False, with a warning,
+        if next tokens differ by more than `LARGEST_DIFFERENCE`, or if anything fails.
         """
         prompts = self.prompter.tokens(self.prompter.prompts(sample))
         try:
             # Unlike `max`, this is NaN if any difference is.
             difference = np.max([difference_behind(self.model, prompt) for prompt in prompts])
             problem = f"differ by {difference:.2g} from those of whole prompts"
-        # Architectures fail in their own ways if they do not know such a thing.
+        # Architectures that cannot reuse a prefix fail in their own ways.
         except Exception as error:
             difference, problem = np.inf, f"fail ({first_line(error)})"
-        same = bool(difference <= LARGEST_DIFFERENCE)
-        if not same:
+        is_same = bool(difference <= LARGEST_DIFFERENCE)
+        if not is_same:
             slower = "each prompt is read as a whole, which is slower"
             logger.warning(
                 "%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower
             )
-        return same
+        return is_same
 
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
-        """Answers parts in batches of one length, or writes as many texts at once as fit."""
-        ask = self.write if writes(self.settings) else self.choose
+        """Answers parts: scores options, or writes texts, in batches of `token_budget` tokens."""
+        answer_part = self.write if writes(self.settings) else self.choose
         for part in parts:
-            yield from ask(part, self.token_budget)
+            yield from answer_part(part, self.token_budget)
 
-    def prefix(self, prompts: Sequence[list[int]]) -> Prefix:
-        """Reads what prompts begin with, if that changes nothing."""
-        return (
-            Prefix.from_prompts(self.model, prompts)
-            if self.shares and len(prompts) > 1
-            else Prefix()
-        )
+    def read_prefix(self, prompts: Sequence[list[int]]) -> Prefix:
+        """Reads the common beginning of prompts; it is empty if reusing it changes answers."""
+        if not self.shares_prefix or len(prompts) < 2:
+            return Prefix()
+        return Prefix.from_prompts(self.model, prompts)
 
     def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields the probabilities of options: answers of the kind `choice`.
+
+        Args:
+            part: the prompts.
+            token_budget: the largest number of tokens in a batch; 1 runs each row alone.
 
         Raises:
             ModelError: scores are not finite.
         """
         candidates = instance_candidates(part.prompts)
-        requests = self.options.asked(self.prompter.prompts(part.prompts), candidates)
+        requests = self.options.requests(self.prompter.prompts(part.prompts), candidates)
         scores = CollectedScores(requests, part.is_answered.to_numpy())
 
-        def take() -> pl.DataFrame:
-            numbers = scores.take_complete()
-            prompts = part.prompts[numbers]
-            if prompts.is_empty():
-                return prompts
-            columns = scores.columns(numbers, lambda token: self.tokenizer.decode([token]))
-            contexts = [requests[number].context for number in numbers]
-            unknown = with_unknown(contexts, self.tokenizer)
-            return with_instance_and_key(prompts, columns.with_columns(unknown))
+        def take_answers() -> pl.DataFrame:
+            places = scores.take_complete()
+            if not len(places):
+                return pl.DataFrame()
+            columns = scores.columns(places, lambda token: self.tokenizer.decode([token]))
+            contexts = [requests[place].context for place in places]
+            unknown = unknown_column(contexts, self.tokenizer)
+            return with_instance_and_key(part.prompts[places], columns.with_columns(unknown))
 
-        yield from tables_at_intervals(self._score(scores, part.prompts, token_budget), take)
+        steps = self._score(scores, part.prompts, token_budget)
+        yield from tables_at_intervals(steps, take_answers)
 
     def _score(
         self, scores: CollectedScores, prompts: pl.DataFrame, token_budget: int
     ) -> Iterator[None]:
-        """Reads the scores of prompts, a batch at a time."""
-        prefix = self.prefix([request.context for request in scores.requests])
+        """Adds the log-probabilities of all rows to `scores`; yields after each batch.
+
+        Raises:
+            ModelError: a log-probability is not finite.
+        """
+        prefix = self.read_prefix([request.context for request in scores.requests])
         for batch in batches(scores.reads.rows, token_budget):
             if not scores.needs(batch):
                 continue
             read = partial(read_scores, self.model, scores.reads, prefix)
-            for rows, scored in in_pieces(read, batch):
-                if not np.isfinite(scored.values).all():
-                    first = prompts["instance"][int(scores.reads.owner[rows[0]])]
-                    raise non_finite(self.settings.model, first)
-                scores.add(rows, scored)
+            for rows, row_scores in run_in_halves(read, batch):
+                if not np.isfinite(row_scores.values).all():
+                    instance = prompts["instance"][int(scores.reads.owner[rows[0]])]
+                    raise non_finite(self.settings.model, instance)
+                scores.add(rows, row_scores)
             yield
 
     def write(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
-        """Yields written texts: answers of the kind `text` or, with options, `choice`."""
+        """Yields answers of the kind `text` or, if options are found in texts, `choice`.
+
+        Args:
+            part: the prompts.
+            token_budget: the largest number of tokens that are written at once.
+        """
         prompts = self.prompter.prompts(part.prompts)
         tokens = self.prompter.tokens(prompts)
         seeds = request_seeds(self.generation["seed"], part.prompts["key"].to_numpy())
@@ -302,51 +321,61 @@ class TextGeneration(BackEnd):
             prompt_tokens = [*tokens[number]]
             seed = int(seeds[number])
             waiting.append(OpenText(number, prompt_tokens, len(prompt_tokens), max_tokens, seed))
-        ended: dict[int, WrittenText] = {}
+        finished: dict[int, WrittenText] = {}
         responses: list[str] = []
 
-        def take() -> pl.DataFrame:
-            numbers = list(ended)
-            texts = [ended.pop(number) for number in numbers]
+        def steps() -> Iterator[None]:
+            for text in self._write_all(waiting, self.read_prefix(tokens), token_budget):
+                prompt = prompts[text.number]
+                finished[text.number] = self.writer.finish_text(prompt, text.written)
+                yield
+
+        def take_answers() -> pl.DataFrame:
+            if not finished:
+                return pl.DataFrame()
+            numbers = list(finished)
+            texts = [finished.pop(number) for number in numbers]
             responses.extend(text.response for text in texts)
             read_tokens = [len(tokens[number]) for number in numbers]
             return self._table(part.prompts[numbers], texts, read_tokens)
 
-        steps = self._write_all(waiting, self.prefix(tokens), token_budget)
-        named = (
-            ended.update({text.number: self.writer.text(prompts[text.number], text.written)})
-            for text in steps
-        )
-        yield from tables_at_intervals(named, take)
+        yield from tables_at_intervals(steps(), take_answers)
         warn_about_marks(self.settings.model, responses)
 
     def _table(
         self, prompts: pl.DataFrame, texts: Sequence[WrittenText], read_tokens: Sequence[int]
     ) -> pl.DataFrame:
-        """Returns the answers to prompts, one text for each."""
-        if prompts.is_empty():
-            return prompts
-        said = pl.DataFrame(texts, schema=TEXT_COLUMNS, orient="row")
+        """Returns the answers to prompts.
+
+        Args:
+            prompts: the prompts, at least one.
+            texts: the text that was written behind each.
+            read_tokens: the number of tokens of each prompt.
+        """
+        answers = pl.DataFrame(texts, schema=TEXT_COLUMNS, orient="row")
         if self.settings.answer == "text":
-            columns = said.with_columns(pl.Series("tokens_in", read_tokens, pl.UInt32))
+            columns = answers.with_columns(pl.Series("tokens_in", read_tokens, pl.UInt32))
         else:
-            columns = parsed_choices(said, instance_candidates(prompts))
+            columns = parsed_choices(answers, instance_candidates(prompts))
         return with_instance_and_key(prompts, columns)
 
     def _write_all(
         self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int
     ) -> Iterator[OpenText]:
-        """Yields texts as they end; out of memory halves how many are written at once."""
+        """Yields texts as they end; if they do not fit into memory, fewer are written at once."""
         waiting = {text.number: text for text in texts}
         while waiting:
-            # A text that was begun begins anew.
-            begun = [replace(text, tokens=text.tokens[: text.read]) for text in waiting.values()]
+            # After an error, a text that was begun begins anew.
+            unfinished = [
+                replace(text, tokens=text.tokens[: text.read]) for text in waiting.values()
+            ]
             try:
-                for text in self.writer.write(begun, prefix, token_budget):
+                for text in self.writer.write(unfinished, prefix, token_budget):
                     del waiting[text.number]
                     yield text
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error) or token_budget < min(text.longest for text in begun):
+                smallest = min(text.longest for text in unfinished)
+                if not out_of_memory(error) or token_budget < smallest:
                     raise
                 token_budget //= 2
                 logger.warning(
@@ -356,12 +385,12 @@ class TextGeneration(BackEnd):
 
     @property
     def gpu_peak_mb(self) -> int | None:
-        """The most memory of a GPU that it used, in MB; None without one."""
+        """The most GPU memory that it used, in MB; None without a GPU."""
         return gpu_peak_memory(self.model.device)
 
 
 def writes(settings: InferenceSettings) -> bool:
-    """Says whether a model writes texts, to be answers or to have options read in them."""
+    """Whether a model writes texts, as answers or to find options in them."""
     generation = GenerationChoices(**settings.choices).generation
     return settings.answer == "text" or generation["options"] == "parsed"
 
@@ -369,10 +398,14 @@ def writes(settings: InferenceSettings) -> bool:
 TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}
 
 
-def in_pieces(
+def run_in_halves(
     run: Callable[[IntArray], Outcome], rows: IntArray
 ) -> Iterator[tuple[IntArray, Outcome]]:
-    """Runs a batch, in halves where it does not fit into memory."""
+    """Runs a batch, and in halves if it does not fit into memory.
+
+    Yields:
+        Rows that were run together, in the order of the batch, and their outcome.
+    """
     try:
         outcome = run(rows)
     except (RuntimeError, MemoryError) as error:
@@ -384,7 +417,7 @@ def in_pieces(
         return
     torch.cuda.empty_cache()
     for half in np.array_split(rows, 2):
-        yield from in_pieces(run, half)
+        yield from run_in_halves(run, half)
 
 
 def non_finite(model: str, instance: int) -> ModelError:

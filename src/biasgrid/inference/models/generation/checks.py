@@ -1,6 +1,4 @@
-"""What keeps a checkpoint from being asked as a causal language model, and prompts from being
-read.
-"""
+"""Checks before a causal language model is used: its class, its prompts and its vocabulary."""
 
 from __future__ import annotations
 
@@ -25,8 +23,9 @@ if TYPE_CHECKING:
 
 
 def causal_loader(record: Mapping[str, Any]) -> str:
-    """Returns which class of transformers loads a checkpoint: models that also take pictures have
-    one of their own.
+    """Returns the name of the class of transformers that loads a causal language model.
+
+    Models that also take pictures have a class of their own.
 
     Raises:
         ModelError: the checkpoint is not there.
@@ -43,22 +42,22 @@ def causal_loader(record: Mapping[str, Any]) -> str:
 
 
 def check_causal(model: PreTrainedModel, name: str) -> None:
-    """Refuses a model that sees what stands behind a place, as encoders do.
+    """Refuses a model that reads later tokens, too, as encoders do.
 
     Args:
         model: the model.
         name: its name, for the message.
 
     Raises:
-        ModelError: what it says of the first tokens hangs on the last one.
+        ModelError: the logits at the first two tokens depend on the third one.
     """
     import torch
 
     vocabulary = model.get_input_embeddings().weight.shape[0]
     texts = torch.tensor([[[1, 2, 3]], [[1, 2, 4]]], device=model.device) % vocabulary
     with torch.inference_mode():
-        one, other = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
-    if (one - other).abs().max() > 1e-3 * one.abs().max():
+        left, right = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
+    if (left - right).abs().max() > 1e-3 * left.abs().max():
         raise ModelError(
             f"model {name} is an encoder ({model.config.model_type}): it reads the words after a "
             "word as well as those before it; expected a causal language model, such as "
@@ -71,114 +70,127 @@ PROMPTS_AT_ONCE = 8192
 
 @dataclass(frozen=True)
 class DistinctPrompts:
-    """Makes the prompts of a dataset, and refuses one for two texts.
+    """Writes the prompts of a dataset, and refuses equal prompts for different texts.
 
     Attributes:
-        prompter: makes prompts.
-        asked: what was asked, by a digest of its prompt.
+        prompter: writes prompts.
+        texts: system text and text of the prompts so far, by the hash of the prompt.
     """
 
     prompter: Prompter
-    asked: dict[int, tuple[str | None, str]] = field(default_factory=dict)
+    texts: dict[int, tuple[str | None, str]] = field(default_factory=dict)
 
     def prompts(self, instances: pl.DataFrame) -> list[str]:
         """Returns the prompts of some instances.
 
         Raises:
-            ModelError: see `Prompter.prompts`; or texts that differ have one prompt, in these
-                instances or with others before.
+            ModelError: see `Prompter.prompts`; or two different texts have the same prompt, in
+                these instances or in those of earlier calls.
         """
         prompts = self.prompter.prompts(instances)
         for texts, prompt in zip(request_texts(instances), prompts, strict=True):
-            other = self.asked.setdefault(hash(prompt), texts)
+            other = self.texts.setdefault(hash(prompt), texts)
+            # Different prompts may have the same hash.
             if other != texts and self.prompter.prompt(*other) == prompt:
-                one, two = (as_text(*each) for each in (other, texts))
-                place = shared_beginning(one, two)
+                earlier, later = as_text(*other), as_text(*texts)
+                place = shared_beginning(earlier, later)
                 raise ModelError(
-                    f"the texts {excerpt(one, place)!r} and {excerpt(two, place)!r} have the same "
-                    f"prompt, {excerpt(prompt)!r}, so the model cannot tell them apart; expected a "
-                    "chat template that includes the whole text: fix it, or set `chat_template: "
-                    "false` to do without it"
+                    f"the texts {excerpt(earlier, place)!r} and {excerpt(later, place)!r} have the "
+                    f"same prompt, {excerpt(prompt)!r}, so the model cannot tell them apart; "
+                    "expected a chat template that includes the whole text: fix it, or set "
+                    "`chat_template: false` to do without it"
                 )
         return prompts
 
 
 class ModelLimits(NamedTuple):
-    """What a model takes: how many tokens together, and how many different ones."""
+    """The limits of a model.
+
+    Attributes:
+        longest: the largest number of tokens in a prompt and its answer.
+        embeddings: the number of token ids with an embedding.
+    """
 
     longest: int
-    known: int
+    embeddings: int
 
 
 def check_prompts(
     instances: pl.DataFrame,
     options: OptionTokens,
-    written: int | None,
+    max_tokens: int | None,
     limits: ModelLimits,
     model: str,
 ) -> None:
-    """Refuses, before anything is asked, prompts that a model does not take, or that do not tell
-    apart what is asked.
+    """Refuses prompts that a model cannot read, before any of them is answered.
 
     Args:
-        instances: all that will be asked.
-        options: makes prompts and their options.
-        written: how many tokens may be written behind each; None where options are scored.
-        limits: what the model takes.
+        instances: all instances that will be answered.
+        options: writes prompts and tokenizes their options.
+        max_tokens: the largest number of tokens to write behind each prompt; None if options are
+            scored.
+        limits: the limits of the model.
         model: its name, for messages.
 
     Raises:
-        ModelError: see `DistinctPrompts.prompts`, `OptionTokens.asked`,
-            `check_prompt_lengths` and `unknown_token_error`.
+        ModelError: see `DistinctPrompts.prompts`, `OptionTokens.requests`, `check_prompt_lengths`
+            and `unknown_token_error`.
     """
     distinct = DistinctPrompts(options.prompter)
     for start in range(0, len(instances), PROMPTS_AT_ONCE):
-        some = instances[start : start + PROMPTS_AT_ONCE]
-        prompts = distinct.prompts(some)
-        if written is None:
-            asked = options.asked(prompts, instance_candidates(some))
-            lengths, largest = [one.length for one in asked], [one.largest for one in asked]
+        part = instances[start : start + PROMPTS_AT_ONCE]
+        prompts = distinct.prompts(part)
+        if max_tokens is None:
+            requests = options.requests(prompts, instance_candidates(part))
+            lengths = [request.length for request in requests]
+            largest = [request.largest for request in requests]
         else:
             tokens = options.prompter.tokens(prompts)
-            lengths, largest = [len(ids) for ids in tokens], [max(ids, default=0) for ids in tokens]
-        check_prompt_lengths(lengths, written or 0, limits.longest, some["instance"], model)
-        place = next((place for place, token in enumerate(largest) if token >= limits.known), None)
-        if place is not None:
-            raise unknown_token_error(model, some["instance"][place], largest[place], limits.known)
+            lengths = [len(ids) for ids in tokens]
+            largest = [max(ids, default=0) for ids in tokens]
+        check_prompt_lengths(lengths, max_tokens or 0, limits.longest, part["instance"], model)
+        for place, token in enumerate(largest):
+            if token >= limits.embeddings:
+                instance = part["instance"][place]
+                raise unknown_token_error(model, instance, token, limits.embeddings)
 
 
 def check_prompt_lengths(
-    lengths: Sequence[int], written: int, limit: int, instances: pl.Series, model: str
+    lengths: Sequence[int], max_tokens: int, limit: int, instances: pl.Series, model: str
 ) -> None:
     """Refuses prompts that are longer than a model takes.
 
     Args:
-        lengths: their tokens, and those of what is read behind them.
-        written: how many tokens may be written behind each.
-        limit: how many tokens the model takes.
-        instances: the numbers of their instances.
+        lengths: the number of tokens of each prompt, with an option if options are scored; at least
+            one prompt.
+        max_tokens: the largest number of tokens to write behind each; 0 if options are scored.
+        limit: the largest number of tokens that the model takes.
+        instances: the column `instance` of the prompts, for the message.
         model: the model's name, for the message.
 
     Raises:
-        ModelError: with the longest one.
+        ModelError: names the longest prompt.
     """
     longest = max(range(len(lengths)), key=lengths.__getitem__)
-    if lengths[longest] + written > limit:
-        more = f" and max_tokens {written}" if written else ""
+    if lengths[longest] + max_tokens > limit:
+        addition = f" and max_tokens {max_tokens}" if max_tokens else ""
         raise ModelError(
             f"model {model}: the prompt of instance {instances[longest]} has {lengths[longest]} "
-            f"tokens{more}; expected at most {limit} together, the model's number of positions"
+            f"tokens{addition}; expected at most {limit} together, the model's number of positions"
         )
 
 
-def with_unknown(prompts: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerFast) -> pl.Series:
-    """Says of each prompt whether the tokenizer does not know some of it.
+def unknown_column(
+    prompts: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerFast
+) -> pl.Series:
+    """Returns whether each prompt has the unknown token, as the column `unknown`.
 
-    Returns:
-        Boolean `unknown`, in the order of the prompts.
+    Args:
+        prompts: the token ids of each prompt.
+        tokenizer: their tokenizer.
     """
-    # Where one token is for the unknown and for a text's end, as in GPT-2, the tokenizer writes
-    # every byte.
+    # If one token is both the unknown one and the end of a text, as in GPT-2, the tokenizer can
+    # write every byte.
     others = [getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")]
     token = None if tokenizer.unk_token_id in others else tokenizer.unk_token_id
     return pl.Series(

@@ -1,4 +1,4 @@
-"""Which token comes next in texts: the most probable or a drawn one, the same in any batch."""
+"""Chooses the next tokens of texts, the most probable or drawn ones, the same in any batch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ logger = logging.getLogger(__name__)
 
 NEVER_DRAWN = -60.0
 """Tokens with a smaller log-probability are not compared: Gumbel noise of 53 bits lies between -3.7
-and 36.8.
+and 36.8, so that they are never the largest.
 """
 SUM_ROUNDING = 1e-5
-"""How far sums of probabilities over a vocabulary may be apart by rounding alone."""
+"""The largest difference by rounding of two sums of probabilities over a vocabulary."""
 
 
 @dataclass(eq=False)
@@ -33,11 +33,11 @@ class OpenText:
     """A text that is being written.
 
     Attributes:
-        number: which of the texts it is.
-        tokens: those of the prompt, and behind them those that are written.
-        read: how many of them are the prompt's.
-        most: how many may be written.
-        seed: of its draws, an int64.
+        number: the place of its prompt in the part, by which its answer is told from others.
+        tokens: the tokens of the prompt, then the written ones.
+        read: the number of tokens in the prompt.
+        most: the largest number of written tokens.
+        seed: the seed of its draws, an int64.
     """
 
     number: int
@@ -48,18 +48,22 @@ class OpenText:
 
     @property
     def written(self) -> list[int]:
-        """The tokens behind the prompt."""
+        """The written tokens."""
         return self.tokens[self.read :]
 
     @property
     def longest(self) -> int:
-        """How many tokens it may have in the end."""
+        """The largest number of tokens in prompt and text together."""
         return self.read + self.most
 
 
 class Draws(NamedTuple):
-    """The next tokens of some texts, and whether rounding could not have made them others; both of
-    shape (texts,).
+    """The next tokens of some texts.
+
+    Attributes:
+        tokens: shape (texts,), token ids.
+        is_sure: shape (texts,), whether a text alone would have the same token in any case: the
+            differences between a batch and a text alone are too small to change it.
     """
 
     tokens: torch.Tensor
@@ -71,18 +75,19 @@ class NextTokens:
     """Chooses tokens that do not depend on the batch in which their scores were computed.
 
     Log-probabilities of a text alone and in a batch differ by rounding. A token is taken from a
-    batch only if it is chosen whatever the log-probabilities are within `bound` of those of the
-    batch; else those of the text alone decide.
+    batch only if all log-probabilities within `bound` of the batch's would choose it. Otherwise the
+    model reads the text alone, and these log-probabilities decide.
 
     Attributes:
         model: the model.
-        temperature: what scores are divided by; 0 takes the most probable token.
-        top_p: the least probability of the tokens among which one is drawn.
-        bound: how far log-probabilities in a batch may be from those of a text alone; 0 takes all
-            from the batch.
-        alone: how many tokens texts alone have decided.
-        largest: the largest difference of log-probabilities that these showed.
-        total: the sum of their largest differences.
+        temperature: the number that log-probabilities are divided by; 0 means the most probable
+            token.
+        top_p: the probability that the tokens have together among which one is drawn.
+        bound: the largest expected difference of log-probabilities between a batch and a text
+            alone; 0 takes every token from the batch.
+        alone: the number of tokens that texts alone have decided.
+        largest: the largest difference of log-probabilities at these tokens.
+        total: the sum over these tokens of the largest difference at each.
     """
 
     model: PreTrainedModel
@@ -98,8 +103,8 @@ class NextTokens:
         """Returns the next token of each text.
 
         Args:
-            logits: shape (texts, vocabulary), as a batch gives them.
-            texts: the texts.
+            logits: shape (texts, vocabulary), of the batch.
+            texts: the texts, in the same order.
         """
         drawn = self.draw(logits.float(), texts, self.bound)
         tokens: list[int] = drawn.tokens.tolist()
@@ -128,11 +133,12 @@ class NextTokens:
         return int(self.draw(logits, [text], 0.0).tokens)
 
     def audit(self, model: str) -> dict[str, Any]:
-        """Returns how many tokens were decided alone, how far their log-probabilities were, and how
-        far they may be.
+        """Returns the number of tokens that texts alone decided (`rows`), the drift and `bound`.
+
+        Logs a warning if the drift is larger than the bound.
 
         Args:
-            model: the model's name, for a warning.
+            model: the model's name, for the warning.
         """
         if self.largest > self.bound:
             logger.warning(
@@ -151,12 +157,12 @@ class NextTokens:
         }
 
     def draw(self, logits: torch.Tensor, texts: Sequence[OpenText], bound: float) -> Draws:
-        """Draws the next token of each text: the largest of the scores and their noise.
+        """Returns the next token of each text: the one with the largest sum of score and noise.
 
         Args:
             logits: float32 of shape (texts, vocabulary).
             texts: the texts.
-            bound: how far each may be from what decides.
+            bound: the largest difference of each logit from the one of the text alone.
         """
         scores, slack = logits, 2 * bound
         if self.temperature:
@@ -164,71 +170,70 @@ class NextTokens:
         mass = slack + SUM_ROUNDING if bound else 0.0
         probable = scores
         if self.temperature and self.top_p < 1:
-            scores = scores.masked_fill(
-                scores < least_score(scores, self.top_p + mass) - slack, -math.inf
-            )
+            least = least_score(scores, self.top_p + mass) - slack
+            scores = scores.masked_fill(scores < least, -math.inf)
         if self.temperature:
-            seeds, places = ([text.seed for text in texts], [len(text.written) for text in texts])
-            scores = with_noise(
-                scores, *(torch.tensor(each, device=logits.device) for each in (seeds, places))
-            )
-        first, tokens = scores.max(dim=1, keepdim=True)
+            seeds = torch.tensor([text.seed for text in texts], device=logits.device)
+            places = torch.tensor([len(text.written) for text in texts], device=logits.device)
+            scores = with_noise(scores, seeds, places)
+        best, tokens = scores.max(dim=1, keepdim=True)
         tokens = tokens[:, 0]
         if not bound:
             return Draws(tokens, torch.ones_like(tokens, dtype=torch.bool))
-        is_sure = (scores >= first - slack).sum(dim=1) == 1
+        is_sure = (scores >= best - slack).sum(dim=1) == 1
         if self.temperature and self.top_p < 1:
             before = mass_before(probable, tokens, slack)
             is_sure &= (before < self.top_p - mass) | (before == 0)
         return Draws(tokens, is_sure)
 
 
-def largest_difference(one: torch.Tensor, other: torch.Tensor) -> float:
-    """Returns how far the log-probabilities of tokens are apart, without those that are never
-    drawn.
+def largest_difference(alone: torch.Tensor, in_batch: torch.Tensor) -> float:
+    """Returns the largest difference of log-probabilities, without tokens that are never drawn.
+
+    Args:
+        alone: shape (vocabulary,), the log-probabilities of a text alone; they decide which tokens
+            are compared.
+        in_batch: shape (vocabulary,).
     """
-    return float((one - other)[one > NEVER_DRAWN].abs().max())
+    return float((alone - in_batch)[alone > NEVER_DRAWN].abs().max())
 
 
 def least_score(scores: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Returns the smallest score among the most probable tokens that have so much probability
-    together.
+    """Returns the smallest score of the most probable tokens whose probabilities sum up to `top_p`.
 
     Args:
         scores: shape (texts, vocabulary).
-        top_p: their probability; from 1 on all tokens are among them.
+        top_p: the sum; from 1 on all tokens count.
 
     Returns:
         Shape (texts, 1).
     """
-    kept: torch.Tensor = TopPLogitsWarper(min(top_p, 1.0))(None, scores)
-    return kept.masked_fill(kept == -math.inf, math.inf).amin(dim=1, keepdim=True)
+    top_scores: torch.Tensor = TopPLogitsWarper(min(top_p, 1.0))(None, scores)
+    return top_scores.masked_fill(top_scores == -math.inf, math.inf).amin(dim=1, keepdim=True)
 
 
 def mass_before(scores: torch.Tensor, tokens: torch.Tensor, slack: float) -> torch.Tensor:
-    """Returns the probability of all tokens that may come before some tokens in the order of
-    scores.
+    """Returns the probability of all tokens that may be more probable than a token.
 
     Args:
         scores: shape (texts, vocabulary).
         tokens: shape (texts,), a token of each text.
-        slack: how much smaller the scores of those before may be.
+        slack: a token counts as possibly more probable if its score is at most so much smaller.
 
     Returns:
         Shape (texts,).
     """
-    probabilities, own = scores.softmax(dim=1), tokens[:, None]
-    before = probabilities.masked_fill(scores < scores.gather(1, own) - slack, 0.0).scatter(
-        1, own, 0.0
-    )
-    return before.sum(dim=1)
+    own = tokens[:, None]
+    is_less_probable = scores < scores.gather(1, own) - slack
+    before = scores.softmax(dim=1).masked_fill(is_less_probable, 0.0)
+    return before.scatter(1, own, 0.0).sum(dim=1)
 
 
 class TokenAudit(NamedTuple):
     """The audit of texts: the tokens that texts alone have decided.
 
     Attributes:
-        next_tokens: what has chosen the tokens.
+        next_tokens: has chosen all tokens of the answers.
         model: the model's name, for a warning.
         facts: further facts for the provenance.
     """
@@ -238,5 +243,5 @@ class TokenAudit(NamedTuple):
     facts: Mapping[str, Any]
 
     def compare(self, _answers: pl.DataFrame) -> dict[str, Any]:
-        """Returns how far tokens in batches were from texts alone; see `NextTokens.audit`."""
+        """Returns the drift between batches and texts alone; see `NextTokens.audit`."""
         return {**self.next_tokens.audit(self.model), **self.facts}

@@ -1,6 +1,4 @@
-"""Draws that depend on a seed and on what is asked alone, whatever else is in the batch and
-wherever it is computed.
-"""
+"""Random draws that depend only on a seed and on the prompt, not on batches or devices."""
 
 from __future__ import annotations
 
@@ -15,16 +13,15 @@ LOW_BITS = 2**53 - 1
 
 
 def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Adds Gumbel noise to scores, after which the largest is a draw from their softmax (Gumbel
-    1954).
+    """Adds Gumbel noise to scores: the largest sum is a draw from their softmax (Gumbel 1954).
 
-    The noise of a token is a function of the text's seed, the token's place in the text and its
-    number, so that no generator is drawn from in an order.
+    The noise is a function of the text's seed, the place in the text and the token id. There is no
+    generator, whose numbers would depend on the order of draws.
 
     Args:
         scores: shape (texts, vocabulary).
         seeds: the seeds of the texts, int64 of shape (texts,).
-        places: how many tokens of each text are written, int64 of shape (texts,).
+        places: the number of written tokens of each text, int64 of shape (texts,).
     """
     step = mixed_tensor(seeds + places)
     numbers = mixed_tensor(step[:, None] + torch.arange(scores.shape[1], device=scores.device))
@@ -33,30 +30,34 @@ def with_noise(scores: torch.Tensor, seeds: torch.Tensor, places: torch.Tensor) 
 
 
 def request_seeds(seed: int, keys: NoiseKeys) -> torch.Tensor:
-    """Returns the seeds of instances: their keys mixed with the model's seed; int64 of shape
-    (instances,).
+    """Returns the seeds of texts; int64 of shape (prompts,).
+
+    Args:
+        seed: the seed in the config.
+        keys: shape (prompts,), the keys of the prompts.
     """
-    return torch.from_numpy(mix_bits(keys + np.uint64(seed * int(STEP) % 2**64)).view(np.int64))
+    shifted = keys + np.uint64(seed * int(STEP) % 2**64)
+    return torch.from_numpy(mix_bits(shifted).view(np.int64))
 
 
-def as_signed(number: int) -> int:
-    """Returns an unsigned number of 64 bits as the signed one of the same bits."""
-    return number - 2**64 if number >= 2**63 else number
+def as_signed(bits: int) -> int:
+    """Returns the signed integer with the same 64 bits as an unsigned one."""
+    return bits - 2**64 if bits >= 2**63 else bits
 
 
 STEP_BITS = as_signed(int(STEP))
-FIRST, SECOND = as_signed(0xBF58476D1CE4E5B9), as_signed(0x94D049BB133111EB)
+FACTOR_1, FACTOR_2 = as_signed(0xBF58476D1CE4E5B9), as_signed(0x94D049BB133111EB)
 
 
 def mixed_tensor(numbers: torch.Tensor) -> torch.Tensor:
-    """Mixes the bits of int64 numbers as `tables.keys.mix_bits` does."""
+    """Mixes the bits of int64 numbers; the same function as `tables.keys.mix_bits`."""
     mixture = numbers + STEP_BITS
-    mixture = (mixture ^ shift_right(mixture, 30)) * FIRST
-    mixture = (mixture ^ shift_right(mixture, 27)) * SECOND
+    mixture = (mixture ^ shift_right(mixture, 30)) * FACTOR_1
+    mixture = (mixture ^ shift_right(mixture, 27)) * FACTOR_2
     return mixture ^ shift_right(mixture, 31)
 
 
 def shift_right(numbers: torch.Tensor, bits: int) -> torch.Tensor:
-    """Shifts int64 numbers to the right, with zeros from the left."""
-    moved: torch.Tensor = (numbers >> bits) & (2 ** (64 - bits) - 1)
-    return moved
+    """Shifts int64 numbers to the right; zeros come in, also for negative numbers."""
+    shifted: torch.Tensor = (numbers >> bits) & (2 ** (64 - bits) - 1)
+    return shifted

@@ -17,23 +17,23 @@ from biasgrid.inference.models.generation.options import (
 from biasgrid.inference.models.generation.scores import OptionReads, ScoredRows
 
 SCORED_BY_LOGITS = "logits"
-"""Every option was found, whatever its probability."""
+"""How options were scored: the model's logits give the probability of each one."""
 
 
 class CollectedScores:
-    """The options of some prompts, and the log-probabilities that batches have given so far.
+    """Option requests, and the log-probabilities that batches have returned so far.
 
     Attributes:
         requests: the prompts with their options.
-        reads: the reads of all prompts.
+        reads: the rows and reads of all requests.
     """
 
     def __init__(self, requests: Sequence[OptionRequest], is_answered: BoolArray):
-        """Begins without any.
+        """Begins without log-probabilities.
 
         Args:
-            requests: the prompts with their options; all have equally many.
-            is_answered: shape (prompts,), whether an answer is there already.
+            requests: the prompts with their options, the same number of options in each.
+            is_answered: shape (requests,), whether a prompt has an answer already.
         """
         self.requests = requests
         self.reads = OptionReads.from_requests(requests)
@@ -44,69 +44,72 @@ class CollectedScores:
         self._first_tokens: dict[int, list[tuple[int, float]]] = {}
 
     def needs(self, rows: IntArray) -> bool:
-        """Whether a batch of rows has a prompt without an answer."""
+        """Whether a batch of rows has a row of a prompt without an answer."""
         return not self._is_answered[self.reads.owner[rows]].all()
 
     def add(self, rows: IntArray, scored: ScoredRows) -> None:
-        """Adds the log-probabilities that were read of rows."""
+        """Adds the results of a batch of rows."""
         self._values[scored.reads] = scored.values
         self._first_tokens |= scored.first_tokens
         self._has_row[rows] = True
 
     def take_complete(self) -> IntArray:
-        """Returns the numbers of the prompts whose last rows came since this was called last."""
-        missing = np.bincount(self.reads.owner, ~self._has_row, len(self.requests))
-        is_complete = self._is_open & (missing == 0)
+        """Returns the places of unanswered requests that have become complete since the last call.
+
+        A request is complete when all of its rows have results.
+        """
+        missing_rows = np.bincount(self.reads.owner, ~self._has_row, len(self.requests))
+        is_complete = self._is_open & (missing_rows == 0)
         self._is_open &= ~is_complete
         return np.flatnonzero(is_complete)
 
-    def columns(self, numbers: IntArray, decode: Callable[[int], str]) -> pl.DataFrame:
+    def columns(self, places: IntArray, decode: Callable[[int], str]) -> pl.DataFrame:
         """Returns columns of answers of the kind `choice`.
 
         Args:
-            numbers: the numbers of prompts whose rows are all there.
+            places: the places of complete requests, at least one.
             decode: returns the text of a token.
         """
-        requests = [self.requests[number] for number in numbers]
-        of_sequences = self.reads.probabilities(self._values)
+        requests = [self.requests[place] for place in places]
+        sequence_probabilities = self.reads.probabilities(self._values)
         shape = (len(self.requests), len(requests[0].options))
-        of_options = self.reads.sum_over_forms(of_sequences, shape)[numbers]
-        is_there = np.array([list(map(bool, request.options)) for request in requests])
+        probabilities = self.reads.sum_over_forms(sequence_probabilities, shape)[places]
+        has_option = np.array([list(map(bool, request.options)) for request in requests])
         token_counts = [list(map(fewest_tokens, request.options)) for request in requests]
         scored_by = pl.repeat(SCORED_BY_LOGITS, len(requests), eager=True).cast(pl.Categorical)
-        beginnings = [self._beginning(int(number), of_sequences, decode) for number in numbers]
+        beginnings = []
+        for place in places:
+            beginnings.append(self._beginning(int(place), sequence_probabilities, decode))
         return pl.DataFrame(
             [
-                to_list_column("probabilities", of_options, is_there, pl.Float32),
-                to_list_column("tokens", np.array(token_counts), is_there, pl.UInt8),
-                pl.Series("mass", of_options.sum(axis=1), pl.Float32),
+                to_list_column("probabilities", probabilities, has_option, pl.Float32),
+                to_list_column("tokens", np.array(token_counts), has_option, pl.UInt8),
+                pl.Series("mass", probabilities.sum(axis=1), pl.Float32),
                 scored_by.alias("scored_by"),
                 *beginning_columns(beginnings),
             ]
         )
 
     def _beginning(
-        self, number: int, of_sequences: FloatArray, decode: Callable[[int], str]
+        self, place: int, sequence_probabilities: FloatArray, decode: Callable[[int], str]
     ) -> AnswerBeginnings:
-        """Returns how the answer to a prompt begins.
+        """Returns how the answer to a complete request may begin.
 
         Args:
-            number: the number of the prompt.
-            of_sequences: the probabilities of all sequences, in the order of prompts and options.
+            place: the place of the request.
+            sequence_probabilities: shape (sequences,), the probabilities of all sequences.
             decode: returns the text of a token.
         """
-        first, end = self.reads.first_sequence[number : number + 2]
-        probabilities = iter(of_sequences[first:end].tolist())
+        begin, end = self.reads.sequence_begins[place : place + 2]
+        probabilities = iter(sequence_probabilities[begin:end].tolist())
         forms = []
-        for texts in self.requests[number].forms:
+        for texts in self.requests[place].forms:
             forms.append([(form, next(probabilities)) for form in texts])
-        likeliest = self._first_tokens[number]
-        first_tokens = [(decode(token), probability) for token, probability in likeliest]
+        top_tokens = self._first_tokens[place]
+        first_tokens = [(decode(token), probability) for token, probability in top_tokens]
         return AnswerBeginnings(forms, first_tokens)
 
 
 def fewest_tokens(forms: Sequence[Sequence[int]]) -> int:
-    """Returns the length of an option's shortest form in tokens; 0 for an option that is not
-    there.
-    """
+    """Returns the number of tokens in an option's shortest form; 0 for a missing option."""
     return min(map(len, forms), default=0)

@@ -1,5 +1,9 @@
-"""The tokens of options behind prompts: all ways to write an option, from where they part with the
-prompt.
+"""Where a prompt and its options become sequences of tokens.
+
+`OptionTokens.requests` tokenizes each option of a prompt in all of its forms, each behind the
+prompt. The tokens that all forms share with the prompt are the context; the remaining tokens of
+each form are a sequence. `scores.OptionReads` then turns the contexts and sequences of many prompts
+into the rows that a model reads, in which sequences with a common beginning share a row.
 """
 
 from __future__ import annotations
@@ -27,22 +31,20 @@ logger = logging.getLogger(__name__)
 
 Tokens = tuple[int, ...]
 FIRST_TOKENS = 3
-"""How many of the likeliest first tokens of an answer are recorded."""
+"""The number of most probable first tokens of an answer that are recorded."""
 TAIL = 32
-"""Characters at a prompt's end; what a tokenizer makes of an option behind them does not depend on
-what is before.
-"""
+"""Characters at a prompt's end that decide the tokens of an option behind them."""
 
 
 @dataclass(frozen=True)
 class OptionRequest:
-    """An instance as a model reads it.
+    """A prompt and its options as sequences of tokens.
 
     Attributes:
-        context: the prompt's tokens, up to where the options part with it.
-        options: for each option the token sequences that write it; none for a candidate that is not
-            there.
-        forms: the texts of these sequences.
+        context: the tokens of the prompt, without those that its tokenizer merges with an option.
+        options: for each option the sequences of its forms; empty for a missing option. No two
+            sequences of the request are equal, and none of an option begins another one of it.
+        forms: the texts of these sequences, in the same order.
     """
 
     context: list[int]
@@ -51,25 +53,25 @@ class OptionRequest:
 
     @property
     def length(self) -> int:
-        """The largest number of tokens that are read; the last token of an option is not."""
+        """The tokens in the longest row; the last token of an option is only predicted."""
         sequences = chain(*self.options)
         return len(self.context) + max((len(tokens) - 1 for tokens in sequences), default=0)
 
     @property
     def largest(self) -> int:
-        """The largest token of all."""
+        """The largest token id in the request."""
         sequences = (self.context, *chain(*self.options))
         return max(chain(*sequences), default=0)
 
 
 @dataclass(frozen=True)
 class Border:
-    """What a tokenizer makes of options behind a prompt.
+    """The sequences of options behind the end of a prompt.
 
     Attributes:
-        merged: the tokens at the prompt's end that it writes otherwise where an option follows.
-        options: see `OptionRequest`.
-        forms: likewise.
+        merged: the last tokens of the prompt that change if an option follows; often none. The
+            sequences begin with their replacement.
+        options, forms: see `OptionRequest`.
     """
 
     merged: list[int]
@@ -78,30 +80,39 @@ class Border:
 
 
 class OptionTokens:
-    """Finds the tokens of options; those behind the same end of a prompt are found once."""
+    """Finds the sequences of options behind prompts, once for each end of a prompt.
+
+    Attributes:
+        prompter: writes and tokenizes prompts.
+        borders: the sequences by the last `TAIL` characters of the prompt, and its options.
+    """
 
     def __init__(self, prompter: Prompter):
         self.prompter = prompter
         self.borders: dict[tuple[str, tuple[str | None, ...]], Border] = {}
 
-    def asked(
+    def requests(
         self, prompts: Sequence[str], options: Sequence[tuple[str | None, ...]]
     ) -> list[OptionRequest]:
-        """Tokenizes prompts and their options.
+        """Returns the request of each prompt.
+
+        Args:
+            prompts: the prompts, as `Prompter` writes them.
+            options: the options of each prompt, None for a missing one.
 
         Raises:
-            ModelError: an option cannot be written, or looks like another one.
+            ModelError: see `check_sequences`.
         """
         tokens = self.prompter.tokens(prompts)
-        return [self._one(*row) for row in zip(prompts, tokens, options, strict=True)]
+        return [self._request(*row) for row in zip(prompts, tokens, options, strict=True)]
 
-    def _one(
+    def _request(
         self, prompt: str, tokens: list[int], options: tuple[str | None, ...]
     ) -> OptionRequest:
-        """Returns the request of a prompt, whose tokens are given, and its options."""
+        """Returns the request of a prompt, whose tokens are `tokens`, and its options."""
         key = prompt[-TAIL:], options
         border = self.borders.get(key)
-        # The same end of a prompt may be tokenized otherwise behind another text.
+        # After another text, the same last characters may have other tokens.
         if border is None or tokens[len(tokens) - len(border.merged) :] != border.merged:
             border = self._border(prompt, tokens, options)
             self.borders[key] = border
@@ -109,20 +120,20 @@ class OptionTokens:
         return OptionRequest(context, border.options, border.forms)
 
     def _border(self, prompt: str, tokens: list[int], options: tuple[str | None, ...]) -> Border:
-        """Finds the border between a prompt, whose tokens are given, and its options.
+        """Returns the sequences of options behind a prompt, whose tokens are `tokens`.
 
         Raises:
-            ModelError: see `check_written`.
+            ModelError: see `check_sequences`.
         """
-        written = self._written(prompt, options)
+        form_tokens = self._tokens_with_forms(prompt, options)
         unknown = self.prompter.tokenizer.unk_token_id
         common = len(tokens)
-        for ids_of, forms in zip(written, plain_forms(options), strict=True):
+        for tokens_by_form, forms in zip(form_tokens, plain_forms(options), strict=True):
             for form in forms:
-                place = shared_beginning(tokens, ids_of[form])
-                # A tokenizer of whole words does not know `womana`, and an option that is no text
-                # of its own is not scored.
-                if unknown not in ids_of[form][place:]:
+                place = shared_beginning(tokens, tokens_by_form[form])
+                # Without a space, a tokenizer of whole words does not know `womana`; a form with
+                # the unknown token is not scored.
+                if unknown not in tokens_by_form[form][place:]:
                     common = min(common, place)
         if common < len(tokens):
             tail = self.prompter.tokenizer.decode(tokens[common:])
@@ -131,46 +142,49 @@ class OptionTokens:
                 "scored together",
                 tail,
             )
-        forms_by_tokens = [self._forms_behind(tokens[:common], ids_of) for ids_of in written]
+        context = tokens[:common]
+        forms_by_tokens = [self._forms_behind(context, by_form) for by_form in form_tokens]
         sequences = tuple(map(without_continuations, forms_by_tokens))
-        check_written(options, sequences)
-        forms_of_options = []
-        for form_of, distinct in zip(forms_by_tokens, sequences, strict=True):
-            forms_of_options.append(tuple(form_of[ids] for ids in distinct))
-        return Border(tokens[common:], sequences, tuple(forms_of_options))
+        check_sequences(options, sequences)
+        form_texts = []
+        for by_tokens, option_sequences in zip(forms_by_tokens, sequences, strict=True):
+            form_texts.append(tuple(by_tokens[ids] for ids in option_sequences))
+        return Border(tokens[common:], sequences, tuple(form_texts))
 
-    def _written(self, prompt: str, options: tuple[str | None, ...]) -> list[dict[str, list[int]]]:
+    def _tokens_with_forms(
+        self, prompt: str, options: tuple[str | None, ...]
+    ) -> list[dict[str, list[int]]]:
         """Tokenizes a prompt with each form of each option behind it.
 
         Returns:
-            For each option the tokens of the whole text by form.
+            For each option, the tokens of prompt and form by the form; empty for a missing option.
         """
         # A chat template may leave the line break before the answer to the model.
         is_line_open = self.prompter.has_template and not prompt[-1:].isspace()
         forms = surface_forms(options, (*LEADS, NEW_LINE) if is_line_open else LEADS)
         texts = [f"{prompt}{form}" for form in chain(*forms)]
         tokens = iter(self.prompter.tokens(texts))
-        written = []
+        form_tokens = []
         for option_forms in forms:
-            written.append({form: next(tokens) for form in option_forms})
-        return written
+            form_tokens.append({form: next(tokens) for form in option_forms})
+        return form_tokens
 
     def _forms_behind(
-        self, context: list[int], ids_of: Mapping[str, list[int]]
+        self, context: list[int], tokens_by_form: Mapping[str, list[int]]
     ) -> dict[Tokens, str]:
-        """Returns the forms of an option behind a context, by their tokens.
+        """Returns the forms of an option by their tokens behind a context.
 
-        Forms are left out if the tokenizer lacks their words, or merges a mark before an option
-        with the prompt's end: all options would be scored from before it.
+        A form is left out if its tokens contain the unknown token, or if the tokenizer merges its
+        mark or line break with the end of the context. Of forms with equal tokens the first counts.
 
         Args:
-            context: the tokens of the prompt.
-            ids_of: the tokens of the prompt with a form behind it, by form.
+            context: the tokens that all options follow.
+            tokens_by_form: the tokens of the prompt with a form behind it, by form.
         """
         unknown = self.prompter.tokenizer.unk_token_id
         start = len(context)
         forms: dict[Tokens, str] = {}
-        for form, ids in ids_of.items():
+        for form, ids in tokens_by_form.items():
             own = ids[start:]
             if ids[:start] == context and own and unknown not in own:
                 forms.setdefault(tuple(own), form)
@@ -178,13 +192,12 @@ class OptionTokens:
 
 
 class AnswerBeginnings(NamedTuple):
-    """How the answer to an instance begins.
+    """How the answer to an instance may begin.
 
     Attributes:
-        forms: for each option the ways to write it with their probabilities; None where they are
-            not known.
-        first_tokens: the likeliest first tokens with their probabilities; None where they are not
-            known.
+        forms: for each option its forms with their probabilities; None if these are unknown.
+        first_tokens: the texts of the most probable first tokens with their probabilities; None if
+            these are unknown.
     """
 
     forms: Sequence[Sequence[tuple[str, float]]] | None = None
@@ -192,7 +205,7 @@ class AnswerBeginnings(NamedTuple):
 
 
 def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
-    """Returns the columns of `choice` answers for their beginnings; null for unknown ones."""
+    """Returns four columns of `choice` answers, null where a beginning is unknown."""
     form_texts: list[list[list[str]] | None] = []
     form_values: list[list[list[float]] | None] = []
     token_texts: list[list[str] | None] = []
@@ -202,14 +215,14 @@ def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
             form_texts.append(None)
             form_values.append(None)
         else:
-            options = [unzipped(option) for option in forms]
+            options = [unzip(option) for option in forms]
             form_texts.append([texts for texts, _ in options])
             form_values.append([values for _, values in options])
         if first_tokens is None:
             token_texts.append(None)
             token_values.append(None)
         else:
-            texts, values = unzipped(first_tokens)
+            texts, values = unzip(first_tokens)
             token_texts.append(texts)
             token_values.append(values)
     text_list, value_list = pl.List(pl.String), pl.List(pl.Float32)
@@ -221,31 +234,35 @@ def beginning_columns(rows: Sequence[AnswerBeginnings]) -> list[pl.Series]:
     ]
 
 
-def unzipped(pairs: Sequence[tuple[str, float]]) -> tuple[list[str], list[float]]:
+def unzip(pairs: Sequence[tuple[str, float]]) -> tuple[list[str], list[float]]:
     """Splits pairs of a text and its probability into texts and probabilities."""
     return [text for text, _ in pairs], [probability for _, probability in pairs]
 
 
 def instance_candidates(instances: pl.DataFrame) -> list[tuple[str | None, ...]]:
-    """Returns the candidates of each instance; None for one that is not there."""
+    """Returns the candidates of each instance, in their order; None for a missing one."""
     columns = columns_with_prefix(instances, "candidate")
     return instances.select(pl.col(columns).cast(pl.String)).rows()
 
 
-def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
-    """Refuses options that cannot be written, or that no token distinguishes.
+def check_sequences(options: Sequence[str | None], sequences: Sequence[Sequence[Tokens]]) -> None:
+    """Refuses options without a sequence, or with a sequence of another option.
+
+    Args:
+        options: the options, None for a missing one, which is not checked.
+        sequences: the sequences of each option.
 
     Raises:
-        ModelError: with the first of them.
+        ModelError: names the first such option.
     """
     owner: dict[Tokens, str] = {}
-    for option, spelled in zip(options, sequences, strict=True):
+    for option, option_sequences in zip(options, sequences, strict=True):
         if option is None:
             continue
-        if not spelled:
+        if not option_sequences:
             problem = f"the model's tokenizer cannot write the option {option!r}"
             raise ModelError(f"{problem}; expected options of letters and words that it knows")
-        for tokens in spelled:
+        for tokens in option_sequences:
             other = owner.setdefault(tokens, option)
             if other != option:
                 problem = (
@@ -255,11 +272,11 @@ def check_written(options: Sequence[str | None], sequences: Sequence[Sequence[To
                 raise ModelError(f"{problem}; expected options with different tokens")
 
 
-def shared_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
-    """Counts the tokens with which both sequences begin."""
-    count = 0
-    for token, other in zip(first, second, strict=False):
-        if token != other:
+def shared_beginning(left: Sequence[Any], right: Sequence[Any]) -> int:
+    """Returns the number of elements with which both sequences begin."""
+    length = 0
+    for element, other in zip(left, right, strict=False):
+        if element != other:
             break
-        count += 1
-    return count
+        length += 1
+    return length

@@ -1,4 +1,4 @@
-"""Which option a text chooses: what models say whose probabilities are not available."""
+"""Finds the option that a written text chooses, for models whose probabilities are unknown."""
 
 from __future__ import annotations
 
@@ -15,67 +15,68 @@ from biasgrid.readers.reading import Reading
 from biasgrid.readers.yes_no import read_yes_no
 
 SCORED_BY_PARSING = "parsed"
-"""How options were scored: a text was written, and the option read in it."""
+"""How options were scored: the model wrote a text, and the option was found in it."""
 YES_AND_NO = ["no", "yes"]
 
 
-def parsed_choices(said: pl.DataFrame, options: Sequence[Sequence[str | None]]) -> pl.DataFrame:
-    """Reads options in texts.
+def parsed_choices(texts: pl.DataFrame, options: Sequence[Sequence[str | None]]) -> pl.DataFrame:
+    """Finds the option that each text chooses.
 
     Args:
-        said: answers of the kind `text`.
-        options: the options of each.
+        texts: answers of the kind `text`, at least one.
+        options: the options of each, None for a missing one; the same number for each text.
 
     Returns:
-        Columns of the kind `choice`: probabilities are 1 for the option that is chosen and 0 for
-        the others, and null where none is; `status` says whether one is, `response` has the text.
+        Columns of the kind `choice`. `probabilities` are 1 for the chosen option and 0 for the
+        others; all are null if the text chooses none, and those of missing options always.
+        `status`: see `parsed_status`. `response` is the text.
     """
-    responses = said.select(pl.col("response", "status").cast(pl.String)).rows()
+    responses = texts.select(pl.col("response", "status").cast(pl.String)).rows()
     is_chosen = []
-    is_known = []
+    has_probability = []
     statuses = []
     for (text, status), candidates in zip(responses, options, strict=True):
-        chosen = chosen_option(text, status != "length", candidates)
+        chosen = parse_option(text, candidates, is_whole=status != "length")
         is_chosen.append([place == chosen for place in range(len(candidates))])
-        is_known.append([chosen is not None and option is not None for option in candidates])
+        is_chosen_from = [chosen is not None and option is not None for option in candidates]
+        has_probability.append(is_chosen_from)
         statuses.append(parsed_status(chosen, status))
     probabilities = np.array(is_chosen).astype(np.float64)
-    scored_by = pl.repeat(SCORED_BY_PARSING, len(said), eager=True).cast(pl.Categorical)
+    scored_by = pl.repeat(SCORED_BY_PARSING, len(texts), eager=True).cast(pl.Categorical)
     return pl.DataFrame(
         [
-            to_list_column("probabilities", probabilities, np.array(is_known), pl.Float32),
+            to_list_column("probabilities", probabilities, np.array(has_probability), pl.Float32),
             pl.Series("status", statuses, pl.Categorical),
-            said["response"],
+            texts["response"],
             scored_by.alias("scored_by"),
         ]
     )
 
 
-def chosen_option(response: str, whole: bool, options: Sequence[str | None]) -> int | None:
-    """Returns the place of the option that a response chooses, None where it chooses none.
+def parse_option(response: str, options: Sequence[str | None], *, is_whole: bool) -> int | None:
+    """Returns the place of the option that a response chooses; None if it chooses none.
 
     Args:
         response: the text.
-        whole: whether it was not cut off: what is cut directly behind an option may go on, as `A`
-            in `A man`.
-        options: the options; None for one that is not there.
+        options: the options; None for a missing one.
+        is_whole: whether the model ended the text. A text that was cut directly behind an option
+            chooses none, as it might go on: `A` in `A man`.
     """
     reading = read_option(response, tuple(options))
-    if not whole and reading.end == len(response.rstrip()):
+    if not is_whole and reading.end == len(response.rstrip()):
         return None
     return None if reading.value is None else int(reading.value)
 
 
 def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
-    """Reads the option that a response chooses: Yes or No, a letter, or a text, as the options
-    are.
+    """Finds the option that a response chooses: Yes or No, a letter, or a text.
 
     Args:
         response: the text as it was written: `start` and `end` of the reading count in it.
-        options: the options, in any order; None for one that is not there.
+        options: the options, in any order; None for a missing one.
 
     Returns:
-        The reading; its `value` is the place in `options`, which counts options that are not there.
+        The reading; its `value` is the place in `options`, missing ones included, or None.
     """
     places = [place for place, option in enumerate(options) if option is not None]
     texts = [option.strip() for option in options if option is not None]
@@ -92,7 +93,7 @@ def read_option(response: str, options: tuple[str | None, ...]) -> Reading:
     if reading.value is None:
         return reading
     chosen = int(reading.value)
-    # A menu of letters counts from `a` on, whatever the order of the options.
+    # The menu is in alphabetical order, whatever the order of the options.
     if is_lettered:
         chosen = letters.index(ALPHABET[chosen])
     return reading._replace(value=places[chosen])
@@ -102,8 +103,8 @@ def parsed_status(place: int | None, status: str) -> str:
     """Returns the status of a parsed response.
 
     Args:
-        place: the place of the chosen option, None if the response chooses none.
-        status: the status of the text.
+        place: the place of the chosen option; None if the response chooses none.
+        status: the status of the text, see `tables.answers.text`.
 
     Returns:
         `ok` if it chooses an option; else the status of the text, or `unclear` if that is `ok`.

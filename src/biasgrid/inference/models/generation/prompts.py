@@ -1,6 +1,4 @@
-"""What a causal language model reads: instances as prompts, in its chat template where it has
-one.
-"""
+"""Writes instances as prompts of a causal language model, in its chat template if it has one."""
 
 from __future__ import annotations
 
@@ -23,54 +21,56 @@ if TYPE_CHECKING:
 Messages = list[dict[str, str]]
 Content = Callable[[str], Any]
 CONTENTS: tuple[Content, ...] = (str, lambda text: [{"type": "text", "text": text}])
-"""How chat templates want the content of a message: as a text, or as a list of parts."""
+"""Forms of a message's content that chat templates expect: a text, or a list of parts."""
 ESCAPES: tuple[Callable[[str], str], ...] = (
     str,
     lambda text: str(escape(text)),
     json.dumps,
     lambda text: json.dumps(text, ensure_ascii=False),
 )
-"""How a chat template may write a text."""
+"""How a chat template may escape a text."""
 TEMPLATE_PROBE = "Are 3 apples fewer than 41 pears"
 TEXT_PART = "'type':'text'"
-"""How a list of parts looks that is written into a prompt as it is."""
+"""How a list of parts looks in a prompt if a template that expects a text writes it as it is."""
 CLOCK = "strftime_now"
 DIRECTIVES = [f"%{flag}{letter}" for flag in ("-", "") for letter in "dmyHIMSj"] + [
-    f"%{one}" for one in "aAbBcDeFGhpTuUVwWxXY"
+    f"%{letter}" for letter in "aAbBcDeFGhpTuUVwWxXY"
 ]
-"""What stands for parts of a date in its format."""
+"""The directives in formats of dates."""
 EXCERPT_LENGTH = 200
 EXCERPT_CONTEXT = 60
-"""Characters of a text in a message, and before what matters."""
+"""Characters of a text in an error message, and of these before the place that matters."""
 
 
 def request_texts(instances: pl.DataFrame) -> Iterator[tuple[str | None, str]]:
-    """Yields what is asked of each instance: the system text, if any, and second text and text."""
+    """Yields the system text of each instance, None without one, and its joined other texts."""
     rows = instances.select(pl.col("system", "text_pair", "text").cast(pl.String)).iter_rows()
     return ((system, "\n".join(filter(None, texts))) for system, *texts in rows)
 
 
 def as_text(system: str | None, text: str) -> str:
-    """Writes what is asked as one text."""
+    """Returns system text and text as one text."""
     return f"{system}\n\n{text}" if system else text
 
 
 def as_messages(system: str | None, text: str) -> Messages:
-    """Writes what is asked as messages."""
+    """Returns system text and text as chat messages."""
     roles = [("system", system), ("user", text)] if system else [("user", text)]
     return [{"role": role, "content": content} for role, content in roles]
 
 
 class Prompter:
-    """Makes prompts and their tokens.
+    """Writes prompts and tokenizes them.
 
     Attributes:
         tokenizer: the model's tokenizer.
-        thinking: whether a model that can think may.
-        has_template: whether prompts are messages in the model's chat template, or plain texts.
-        day: the day that a chat template writes down as today.
-        thoughts: what is put around thoughts.
-        begin: the tokens before every plain prompt, such as one for the beginning of a text.
+        thinking: whether a model that can think may think.
+        has_template: whether prompts are messages in the chat template; otherwise they are plain
+            texts.
+        day: the date that a chat template gets as today's.
+        thoughts: finds the marks of thoughts.
+        begin: the special tokens before every plain prompt, often the one for the beginning of a
+            text; empty with a chat template, which writes them itself.
     """
 
     def __init__(
@@ -81,36 +81,36 @@ class Prompter:
         day: str = DATE,
         thoughts: Thoughts | None = None,
     ):
-        """Looks at how the tokenizer begins a text; what it ends one with would end the prompt.
+        """Prepares a tokenizer.
 
         Args:
             tokenizer: the model's tokenizer.
             thinking: see the attributes.
-            chat_template: whether to use a chat template where there is one.
-            day: the day, such as `2024-07-26`.
-            thoughts: see the attributes; those that are known where it is None.
+            chat_template: whether to use the chat template, if there is one.
+            day: the date in ISO 8601, such as `2024-07-26`.
+            thoughts: see the attributes; None for known marks only.
         """
         self.tokenizer = tokenizer
         self.thinking = thinking
         self.has_template = chat_template and bool(tokenizer.chat_template)
         self.day = date.fromisoformat(day)
         self.thoughts = thoughts or Thoughts()
-        # A chat template writes such tokens itself.
+        # Tokens that the tokenizer puts behind a text are left out: they would end the prompt.
         self.begin = [] if self.has_template else special_beginning(tokenizer)
 
     def prompts(self, instances: pl.DataFrame) -> list[str]:
-        """Returns what is read for each instance: system text, second text and text.
+        """Returns the prompt of each instance.
 
         Raises:
-            ModelError: the chat template takes no system text, or leaves out what is asked.
+            ModelError: see `prompt`.
         """
         return [self.prompt(system, text) for system, text in request_texts(instances)]
 
     def prompt(self, system: str | None, text: str) -> str:
-        """Writes one prompt.
+        """Returns the prompt of a system text, None without one, and a text.
 
         Raises:
-            ModelError: the chat template takes no system text, or leaves out what is asked.
+            ModelError: the chat template fails, or leaves out the system text or the text.
         """
         if not self.has_template:
             return as_text(system, text)
@@ -128,20 +128,23 @@ class Prompter:
         return prompt if end is None or self.thinking else f"{prompt.rstrip()}\n\n{end}\n\n"
 
     def rendered(self, messages: Messages, system: str | None) -> str:
-        """Puts messages into the chat template, in the form that it takes, up to where the model's
-        answer begins.
+        """Returns messages in the chat template, up to the beginning of the model's answer.
+
+        Args:
+            messages: the messages, with texts as content.
+            system: the system text among them, for the error; None without one.
 
         Raises:
             ModelError: the template fails.
         """
         try:
-            return self.render(
-                [
-                    {**each, "content": self.contents[each["role"]](each["content"])}
-                    for each in messages
-                ]
-            )
-        except Exception as error:  # templates are programs, which fail in their own ways
+            formed = []
+            for chat_message in messages:
+                content = self.contents[chat_message["role"]](chat_message["content"])
+                formed.append({**chat_message, "content": content})
+            return self.render(formed)
+        # Templates are programs, which fail in their own ways.
+        except Exception as error:
             if system is None:
                 raise ModelError(
                     f"the chat template cannot be used ({first_line(error)})"
@@ -150,33 +153,38 @@ class Prompter:
 
     @cached_property
     def contents(self) -> Mapping[str, Content]:
-        """How the template wants the content of each role's messages, as it shows on a text that it
-        must not drop.
+        """The form of content that the template expects, by role; see `CONTENTS`.
+
+        It is the first form with which a sample text arrives in the prompt, or else a plain text.
         """
-        user = next(
-            (form for form in CONTENTS if self.arrives([message("user", form)])), CONTENTS[0]
-        )
-        asked = message("user", user)
-        system = next(
-            (form for form in CONTENTS if self.arrives([message("system", form), asked])),
-            CONTENTS[0],
-        )
+        user = system = CONTENTS[0]
+        for form in CONTENTS:
+            if self.arrives([message("user", form)]):
+                user = form
+                break
+        question = message("user", user)
+        for form in CONTENTS:
+            if self.arrives([message("system", form), question]):
+                system = form
+                break
         return {"user": user, "system": system}
 
     def arrives(self, messages: Sequence[Mapping[str, Any]]) -> bool:
-        """Says whether as many probes stand in the prompt as there are messages with one, and no
-        list of parts.
+        """Whether each message's sample text is in the prompt, and no list of parts as such.
+
+        Args:
+            messages: messages that contain `TEMPLATE_PROBE`, once each.
         """
         try:
             prompt = self.render(messages)
-        except Exception:  # see `rendered`; what it says is told where a real text fails
+        # See `rendered`. The error is reported when a real text fails.
+        except Exception:
             return False
-        return prompt.count(TEMPLATE_PROBE) >= len(messages) and TEXT_PART not in without_space(
-            prompt
-        ).replace('"', "'")
+        has_parts = TEXT_PART in without_space(prompt).replace('"', "'")
+        return prompt.count(TEMPLATE_PROBE) >= len(messages) and not has_parts
 
     def render(self, messages: Sequence[Mapping[str, Any]]) -> str:
-        """Puts messages into the chat template."""
+        """Returns messages in the template; their content must have the form that it expects."""
         prompt = self.tokenizer.apply_chat_template(
             [dict(message) for message in messages],
             chat_template=self.template,
@@ -190,12 +198,12 @@ class Prompter:
 
     @cached_property
     def template(self) -> str:
-        """The chat template, to which it is always the same day."""
+        """The chat template, with a clock that always shows the same day."""
         template = str(self.tokenizer.get_chat_template())
         return f"{clock_macro(self.day)}\n{template}" if CLOCK in template else template
 
     def tokens(self, prompts: Sequence[str]) -> list[list[int]]:
-        """Tokenizes prompts, or prompts with something behind them."""
+        """Returns the token ids of prompts, or of prompts with an option behind them."""
         encodings = self.tokenizer.backend_tokenizer.encode_batch(
             list(prompts), add_special_tokens=False
         )
@@ -203,37 +211,39 @@ class Prompter:
 
 
 def clock_macro(day: date) -> str:
-    """Returns the macro that stands in place of the function that gives chat templates the date.
+    """Returns a Jinja macro that replaces the function with which chat templates ask for the date.
 
-    Nothing but plain values may be handed to a template. Behind the macro the line ends without
-    being written.
+    A macro, because only plain values can be handed to a template. The line break after it is not
+    written to the prompt.
     """
-    filters = "".join(f"|replace({each!r}, {day.strftime(each)!r})" for each in DIRECTIVES)
+    filters = "".join(
+        f"|replace({directive!r}, {day.strftime(directive)!r})" for directive in DIRECTIVES
+    )
     return f"{{% macro {CLOCK}(format) %}}{{{{ format{filters} }}}}{{% endmacro %}}"
 
 
 def message(role: str, content: Content) -> dict[str, Any]:
-    """Returns a message that holds the probe."""
+    """Returns a message with the sample text, in a form of content."""
     return {"role": role, "content": content(TEMPLATE_PROBE)}
 
 
 def holds(prompt: str, text: str) -> bool:
-    """Says whether a prompt holds a text, however a template treats white space and marks of other
-    languages.
-    """
+    """Whether a prompt contains a text, in any of `ESCAPES` and with any white space."""
     if text.strip() in prompt:
         return True
-    within = without_space(prompt)
-    return any(without_space(written(text)).strip('"') in within for written in ESCAPES)
+    dense_prompt = without_space(prompt)
+    return any(
+        without_space(escape_text(text)).strip('"') in dense_prompt for escape_text in ESCAPES
+    )
 
 
 def without_space(text: str) -> str:
-    """Leaves out white space, written as such or as in JSON."""
+    """Returns a text without white space, also without line breaks as JSON writes them."""
     return "".join(text.replace("\\n", " ").split())
 
 
 def excerpt(text: str, place: int = 0) -> str:
-    """Returns some of a text, with what stands at a place."""
+    """Returns an excerpt of a text that contains a place, with dots where it is cut."""
     begin = max(place - EXCERPT_CONTEXT, 0) if len(text) > EXCERPT_LENGTH else 0
     end = begin + EXCERPT_LENGTH
     return f"{'...' * (begin > 0)}{text[begin:end]}{'...' * (end < len(text))}"

@@ -1,6 +1,4 @@
-"""Texts of any length that are written at once, with the keys and values of what is read of
-them.
-"""
+"""Texts of any length in one batch, with the model's keys and values for their tokens."""
 
 from __future__ import annotations
 
@@ -19,27 +17,25 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 CACHES = ("past_key_values", "cache_params")
-"""How models name what they keep of the tokens that they have read: all others, and those that are
-like Mamba.
-"""
+"""Names of a model's memory of tokens that it has read; the second one for models like Mamba."""
 JOINED_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer)
-"""Keys and values that have one column for each token, or for each of the last ones."""
+"""Caches with a column for each token, or for each of the last tokens."""
 
 
 @dataclass
 class TextBatch:
-    """Texts that are written at once.
+    """Texts that are written in one batch.
 
-    The last tokens of all are in one column. Shorter texts have padding before them, or behind the
-    prefix that all have.
+    Their last tokens are in one column. A shorter text has padding on the left, or between the
+    shared prefix and its own tokens.
 
     Attributes:
         model: the model.
         texts: the texts.
-        logits: of the next token of each; shape (texts, vocabulary).
-        is_token: where there is no padding; shape (texts, columns).
-        past: the keys and values of the tokens of all texts, by the model's name for them; empty
-            for models that have none, which read every text again for every token.
+        logits: shape (texts, vocabulary), of the next token of each text.
+        is_token: shape (texts, columns), False for padding.
+        past: the caches for the tokens of all texts, by the model's names in `CACHES`. Empty for a
+            model without a cache, which reads every text again for every token.
     """
 
     model: PreTrainedModel
@@ -51,35 +47,35 @@ class TextBatch:
     @classmethod
     @torch.inference_mode()
     def read(cls, model: PreTrainedModel, texts: Sequence[OpenText], prefix: Prefix) -> TextBatch:
-        """Reads prompts.
+        """Reads prompts, and returns them as a batch.
 
         Args:
             model: the model.
             texts: texts of which nothing is written yet.
-            prefix: what they begin with.
+            prefix: tokens that their prompts begin with.
 
         Raises:
-            TypeError: the prompts have several lengths, and the model keeps more than keys and
-                values of all tokens.
+            TypeError: the prompts have several lengths, and the model has other caches than keys
+                and values of all tokens.
         """
         own = [text.tokens[prefix.length :] for text in texts]
         columns = max(map(len, own))
-        padded = []
+        padded_ids = []
         is_own_token = []
         for ids in own:
             padding = columns - len(ids)
-            padded.append([0] * padding + ids)
+            padded_ids.append([0] * padding + ids)
             is_own_token.append([False] * padding + [True] * len(ids))
         without_prefix = torch.tensor(is_own_token)
         is_token = torch.nn.functional.pad(without_prefix, (prefix.length, 0), value=True)
         batch = cls(model, list(texts), is_token=is_token.to(model.device))
-        batch._run(padded, prefix.for_rows(len(texts)))
+        batch._run(padded_ids, prefix.for_rows(len(texts)))
         if not is_token.all():
             batch._check_layers((DynamicLayer,))
         return batch
 
     def _run(self, tokens: list[list[int]], past: dict[str, Any]) -> None:
-        """Reads the tokens of the last columns behind what is read already."""
+        """Reads the tokens of the last columns, behind `past`; sets `logits` and `past`."""
         ids = torch.tensor(tokens, device=self.model.device)
         inputs = dict(past)
         if "position_ids" in inspect.signature(self.model.forward).parameters:
@@ -95,20 +91,23 @@ class TextBatch:
         return [layer for cache in self.past.values() for layer in cache.layers]
 
     def _check_layers(self, kinds: tuple[type, ...]) -> None:
-        other = next(
-            (type(layer).__name__ for layer in self._layers() if type(layer) not in kinds), None
-        )
-        if other:
-            raise TypeError(f"{other} knows no such padding")
+        """Raises TypeError if a layer of the caches is of another class."""
+        for layer in self._layers():
+            # Subclasses may treat padding differently.
+            if type(layer) not in kinds:
+                raise TypeError(f"{type(layer).__name__} knows no such padding")
 
     @torch.inference_mode()
-    def join(self, others: Sequence[TextBatch]) -> None:
-        """Takes in the texts of other batches, whose prompts are read.
+    def join(self, new_batches: Sequence[TextBatch]) -> None:
+        """Adds the texts of other batches, whose prompts have been read.
+
+        Args:
+            new_batches: the other batches, which must not be used any more.
 
         Raises:
-            TypeError: the model keeps more than keys and values of tokens.
+            TypeError: the model has other caches than keys and values of tokens.
         """
-        batches = [self, *others] if self.texts else [*others]
+        batches = [self, *new_batches] if self.texts else [*new_batches]
         if len(batches) > 1:
             for batch in batches:
                 batch._check_layers(JOINED_LAYERS)
@@ -121,10 +120,11 @@ class TextBatch:
 
     @torch.inference_mode()
     def go_on(self, places: Sequence[int]) -> None:
-        """Lets go of all but some texts, and computes the logits of the next token of those.
+        """Drops texts that have ended, and computes the logits of the others' next tokens.
 
         Args:
-            places: where they are among the texts, each of which has one more token than before.
+            places: the places of the texts that go on. Each must have one more token than at the
+                last call.
         """
         if len(places) < len(self.texts):
             self._keep(places)
@@ -135,17 +135,15 @@ class TextBatch:
         self._run([text.tokens[read:] for text in self.texts], self.past)
 
     def _keep(self, places: Sequence[int]) -> None:
-        """Keeps the texts in some places, and no columns on the left that are padding in all of
-        them.
-        """
+        """Drops all texts but some, and columns on the left that are padding in all of these."""
         self.texts = [self.texts[place] for place in places]
         if not places:
             self.past = {}
             return
-        chosen = torch.tensor(places, device=self.model.device)
-        self.is_token = self.is_token[chosen]
+        rows = torch.tensor(places, device=self.model.device)
+        self.is_token = self.is_token[rows]
         for cache in self.past.values():
-            cache.reorder_cache(chosen)
+            cache.reorder_cache(rows)
         columns = self.is_token.shape[1] - int(self.is_token.any(dim=0).int().argmax())
         if columns < self.is_token.shape[1]:
             self.is_token = self.is_token[:, -columns:]
@@ -158,7 +156,7 @@ class TextBatch:
 
 
 def join_layers(layers: Sequence[Any]) -> None:
-    """Puts keys and values of one layer of several caches into the first of them."""
+    """Adds the keys and values of one layer of several caches to the first of them."""
     target = layers[0]
     if target.is_initialized:
         target.keys = joined_columns([layer.keys for layer in layers], dim=-2)
@@ -180,9 +178,9 @@ def joined_columns(tensors: Sequence[torch.Tensor], dim: int) -> torch.Tensor:
     columns = max(tensor.shape[dim] for tensor in tensors)
     # `pad` takes a pair of sizes for each dimension, from the last one on.
     later_dimensions = (0, 0) * (-1 - dim)
-    padded = []
+    wide = []
     for tensor in tensors:
-        missing = columns - tensor.shape[dim]
-        padded.append(torch.nn.functional.pad(tensor, (*later_dimensions, missing, 0)))
+        missing_columns = columns - tensor.shape[dim]
+        wide.append(torch.nn.functional.pad(tensor, (*later_dimensions, missing_columns, 0)))
     # A single tensor is not copied.
-    return torch.cat(padded) if len(padded) > 1 else padded[0]
+    return torch.cat(wide) if len(wide) > 1 else wide[0]

@@ -1,4 +1,4 @@
-"""Texts that causal language models write: how they end, and what of them is an answer."""
+"""Texts that causal language models write, in batches: the writer, and answers from its texts."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LARGEST_NOISE = 1e-3
-"""More than rounding: a model that is so far from itself does not know padding."""
+"""More than rounding: a model whose log-probabilities change by so much does not know padding."""
 SAFETY = 16
-"""How many times as large as in a few texts the difference between a batch and a text alone may be
-in others.
-"""
+"""Other texts may change in batches by so many times as much as the few that are measured."""
 LEAST_BOUND = 1e-5
 """A few roundings of scores in float32."""
 COMPARED_TEXTS = 4
 REFILLED = 0.25
-"""How many texts must have ended for others to be begun, as a share of those that go on."""
+"""Share of the texts in a batch for which there must be room before others are begun."""
 
 
 class Padding(NamedTuple):
-    """How texts of unlike lengths share a batch.
+    """How texts of different lengths share a batch.
 
     Attributes:
-        joins: whether texts are written at once whatever their lengths.
-        spread: by how much, as a share of what is read of the longest, prompts may be shorter that
-            are read at once.
+        joins: whether texts of any lengths may be written in one batch.
+        spread: how much shorter than the longest prompts may be that are read in one batch, as a
+            share of the tokens that are read of the longest.
     """
 
     joins: bool
     spread: float
 
 
-NO_PADDING = Padding(False, 0.0)
-PADDINGS = (Padding(True, 0.25), Padding(True, 0.0), NO_PADDING)
-"""From the fastest on. Models that keep only the last tokens can only read prompts of one
-length.
-"""
+NO_PADDING = Padding(joins=False, spread=0.0)
+PADDINGS = (
+    Padding(joins=True, spread=0.25),
+    Padding(joins=True, spread=0.0),
+    NO_PADDING,
+)
+"""From the fastest on. Models that keep only the last tokens must read prompts of one length."""
 
 
 class WrittenText(NamedTuple):
-    """A text: see the schema `text`."""
+    """An answer of the kind `text`; see its schema, `tables.answers.text`."""
 
     response: str
     status: str
@@ -71,9 +71,9 @@ class Writer:
         tokenizer: its tokenizer.
         generation: the keys of `section.Generation`.
         ends: the tokens that end a text.
-        thoughts: what is put around thoughts.
+        thoughts: finds thoughts in texts.
         next_tokens: chooses the tokens.
-        padding: how texts of unlike lengths are written at once.
+        padding: how texts of different lengths share a batch; none until `fit`.
     """
 
     model: PreTrainedModel
@@ -91,45 +91,42 @@ class Writer:
         tokenizer: PreTrainedTokenizerFast,
         generation: Mapping[str, Any],
     ) -> Writer:
-        """Takes what ends texts from the checkpoint, and nothing else: its own ways to draw are not
-        the config's.
+        """Returns a writer with the end tokens of a checkpoint.
+
+        Other settings in the checkpoint, such as its temperature, are ignored: the config decides
+        them.
         """
         own = getattr(model.generation_config, "eos_token_id", None)
-        named = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
-        ends = frozenset(int(token) for token in named if token is not None)
-        chooses = NextTokens(model, generation["temperature"], generation["top_p"])
-        return cls(
-            model,
-            tokenizer,
-            generation,
-            ends,
-            Thoughts.from_setting(generation["thinking"]),
-            chooses,
-        )
+        end_tokens = [*(own if isinstance(own, list) else [own]), tokenizer.eos_token_id]
+        ends = frozenset(int(token) for token in end_tokens if token is not None)
+        thoughts = Thoughts.from_setting(generation["thinking"])
+        next_tokens = NextTokens(model, generation["temperature"], generation["top_p"])
+        return cls(model, tokenizer, generation, ends, thoughts, next_tokens)
 
-    def fitted(
+    def fit(
         self,
         prompts: Sequence[list[int]],
-        prefix_of: Callable[[Sequence[list[int]]], Prefix],
+        read_prefix: Callable[[Sequence[list[int]]], Prefix],
+        *,
         exact: bool,
     ) -> Writer:
-        """Measures, in float32, what batches do to log-probabilities; see `NextTokens`.
+        """Measures how far batches change log-probabilities; the model must be float32.
 
         Args:
-            prompts: some prompts.
-            prefix_of: reads what prompts begin with.
-            exact: whether texts shall be those that are written alone.
+            prompts: the tokens of some prompts, at least one.
+            read_prefix: returns the prefix that prompts share.
+            exact: whether each text must be the one that the model writes alone; see `NextTokens`.
 
         Returns:
-            What writes texts of unlike lengths at once if the model can, and knows how far batches
-            are from texts alone.
+            A writer with the fastest padding that the model knows, and with the bound that `exact`
+            needs.
         """
         for padding in PADDINGS:
             writer = replace(self, padding=padding)
             try:
-                noise, problem = writer.noise(prompts, prefix_of), ""
+                noise, problem = writer.measure_noise(prompts, read_prefix), ""
             except Exception as error:
-                # Architectures fail in their own ways where they do not know padding.
+                # Architectures that do not know padding fail in their own ways.
                 if padding == NO_PADDING:
                     raise
                 noise, problem = math.inf, first_line(error)
@@ -144,50 +141,50 @@ class Writer:
         bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
         return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
 
-    def noise(
-        self, prompts: Sequence[list[int]], prefix_of: Callable[[Sequence[list[int]]], Prefix]
+    def measure_noise(
+        self, prompts: Sequence[list[int]], read_prefix: Callable[[Sequence[list[int]]], Prefix]
     ) -> float:
-        """Returns how far log-probabilities of some texts are from those of the texts alone, at
-        each of some tokens.
+        """Writes a few texts; returns the largest difference of log-probabilities from texts alone.
 
         Args:
-            prompts: see `fitted`.
-            prefix_of: see `fitted`.
+            prompts: see `fit`.
+            read_prefix: see `fit`.
 
         Raises:
-            ValueError: the prompts are too short to be of unlike lengths.
+            ValueError: the prompts are too short to be cut to different lengths.
         """
         prompts = sorted(((*prompts,) * COMPARED_TEXTS)[:COMPARED_TEXTS], key=len, reverse=True)
         if self.padding.joins:
-            # Each is shorter than the one before it.
+            # Each is one token shorter than the previous one, or more.
             prompts = [ids[: max(len(ids) - place, 0)] for place, ids in enumerate(prompts)]
         else:
             prompts = [prompts[0]] * COMPARED_TEXTS
         if not all(prompts):
             raise ValueError("the prompts are too short for a test of padding")
-        # They end one after the other, and one takes the place of another.
-        texts = [
-            OpenText(place, [*ids], len(ids), place + 1, place) for place, ids in enumerate(prompts)
-        ]
-        every = replace(self.next_tokens, bound=math.inf)
+        # The texts end one after the other, and the last one takes the place of the first.
+        texts = []
+        for place, ids in enumerate(prompts):
+            text = OpenText(number=place, tokens=[*ids], read=len(ids), most=place + 1, seed=place)
+            texts.append(text)
+        # With an infinite bound, each token is also decided by the text alone.
+        always_alone = replace(self.next_tokens, bound=math.inf)
         padding = self.padding._replace(spread=1.0) if self.padding.spread else self.padding
         budget = max(text.longest for text in texts) * (COMPARED_TEXTS - 1)
-        for _ in replace(self, next_tokens=every, ends=frozenset(), padding=padding).write(
-            texts, prefix_of(prompts), budget
-        ):
+        writer = replace(self, next_tokens=always_alone, ends=frozenset(), padding=padding)
+        for _ in writer.write(texts, read_prefix(prompts), budget):
             pass
-        return every.largest
+        return always_alone.largest
 
     def write(
         self, texts: Sequence[OpenText], prefix: Prefix, token_budget: int
     ) -> Iterator[OpenText]:
-        """Writes texts; one that ends makes room for others.
+        """Writes texts in a batch; a text that ends makes room for others.
 
         Args:
             texts: texts of which nothing is written yet.
-            prefix: what they begin with.
-            token_budget: how many tokens those that are written at once may have; a text that has
-                more is alone.
+            prefix: tokens that their prompts begin with.
+            token_budget: the largest number of tokens in the batch; a text with more is written
+                alone.
 
         Yields:
             Each text when it has ended, with the token that ends it.
@@ -195,38 +192,44 @@ class Writer:
         waiting = deque(sorted(texts, key=lambda text: -text.longest))
         batch = TextBatch(self.model)
         while waiting or batch.texts:
-            prompts = self.admitted(waiting, batch.texts, prefix.length, token_budget)
-            if begun := [TextBatch.read(self.model, some, prefix) for some in prompts]:
-                batch.join(begun)
-            for text, token in zip(
-                batch.texts, self.next_tokens.choose(batch.logits, batch.texts), strict=True
-            ):
+            prompts = self.take_prompts(
+                waiting, batch.texts, shared=prefix.length, token_budget=token_budget
+            )
+            new_batches = [TextBatch.read(self.model, group, prefix) for group in prompts]
+            if new_batches:
+                batch.join(new_batches)
+            tokens = self.next_tokens.choose(batch.logits, batch.texts)
+            for text, token in zip(batch.texts, tokens, strict=True):
                 text.tokens.append(token)
-            ended = [
-                text.tokens[-1] in self.ends or len(text.written) == text.most
-                for text in batch.texts
-            ]
-            yield from compress(batch.texts, ended)
-            batch.go_on([place for place, end in enumerate(ended) if not end])
+            has_ended = [self.has_ended(text) for text in batch.texts]
+            yield from compress(batch.texts, has_ended)
+            batch.go_on([place for place, is_end in enumerate(has_ended) if not is_end])
 
-    def admitted(
-        self, waiting: deque[OpenText], texts: Sequence[OpenText], shared: int, token_budget: int
+    def has_ended(self, text: OpenText) -> bool:
+        """Whether the last token of a text ends it, or it is as long as it may be."""
+        return text.tokens[-1] in self.ends or len(text.written) == text.most
+
+    def take_prompts(
+        self,
+        waiting: deque[OpenText],
+        texts: Sequence[OpenText],
+        *,
+        shared: int,
+        token_budget: int,
     ) -> Iterator[list[OpenText]]:
-        """Takes those that wait, the longest first, as there is room; yields prompts that are read
-        at once.
+        """Yields groups of prompts to read next, as long as there is room in the batch.
 
         Args:
-            waiting: texts that are not begun.
-            texts: texts that are written.
-            shared: how many tokens the prompts have in common, which are not read again.
-            token_budget: how many tokens all may have in the end.
+            waiting: texts that are not begun, the longest first. Yielded ones are removed.
+            texts: the texts in the batch.
+            shared: the length of the prefix, which is not read again.
+            token_budget: the largest number of tokens in the batch, when all texts have ended.
         """
         if not waiting or (texts and not self.padding.joins):
             return
-        room = max(1, token_budget // max(text.longest for text in [*texts, waiting[0]])) - len(
-            texts
-        )
-        # To read few prompts takes nearly as long as to read some more.
+        longest = max(text.longest for text in [*texts, waiting[0]])
+        room = max(1, token_budget // longest) - len(texts)
+        # Reading a few prompts takes nearly as long as reading some more.
         if room < REFILLED * len(texts):
             return
         while room > 0 and waiting:
@@ -237,13 +240,15 @@ class Writer:
             yield prompts
             room = room - len(prompts) if self.padding.joins else 0
 
-    def text(self, prompt: str, tokens: Sequence[int]) -> WrittenText:
-        """Turns the tokens behind a prompt into an answer, without what was thought before it."""
-        whole = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
-        # Marks of thoughts may be special tokens, which are no part of an answer either.
-        said = self.thoughts.behind(whole, self.thoughts.end_for(prompt) is not None)
-        if said is not None:
+    def finish_text(self, prompt: str, tokens: Sequence[int]) -> WrittenText:
+        """Returns the answer in the tokens that were written behind a prompt, without thoughts."""
+        written = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
+        # Marks of thoughts may be special tokens, so these are removed only afterwards.
+        begins_in_thoughts = self.thoughts.end_for(prompt) is not None
+        text = self.thoughts.behind(written, begins_in_thoughts=begins_in_thoughts)
+        if text is not None:
             for special in self.tokenizer.all_special_tokens:
-                said = said.replace(special, "")
-        ended = bool(tokens) and tokens[-1] in self.ends
-        return WrittenText(*answer_without_thoughts(said, ended), len(tokens))
+                text = text.replace(special, "")
+        is_whole = bool(tokens) and tokens[-1] in self.ends
+        response, status = answer_without_thoughts(text, is_whole=is_whole)
+        return WrittenText(response, status, len(tokens))

@@ -1,4 +1,4 @@
-"""What models that think put around their thoughts, which are never part of an answer."""
+"""Thoughts that models write before an answer: the marks around them, and texts without them."""
 
 from __future__ import annotations
 
@@ -21,50 +21,48 @@ KNOWN: tuple[ThoughtMarks, ...] = (
     ("<|channel>thought", "<channel|>"),
     ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
 )
-"""Marks that are special tokens or tags of models that think; others are named in `thinking:
-{begin, end}`.
-"""
+"""Begin and end marks of known models; a config names others in `thinking: {begin, end}`."""
 MARK_OR_TEXT = re.compile(r"<[^<>]*>|\[[^\[\]]*\]|[^<>\[\]]+|.", re.DOTALL)
 LOOKS_LIKE_A_MARK = re.compile(THOUGHT_MARK)
 
 
 @dataclass(frozen=True)
 class Thoughts:
-    """Finds thoughts.
+    """Finds thoughts in texts.
 
     Attributes:
-        marks: what begins and what ends them.
+        marks: pairs of a begin and an end mark.
     """
 
     marks: tuple[ThoughtMarks, ...] = KNOWN
 
     @classmethod
     def from_setting(cls, thinking: bool | Mapping[str, str]) -> Thoughts:
-        """Returns those of the key `thinking`: known marks, and its own where it names some."""
+        """Returns the marks of the config key `thinking`, before the known ones."""
         own = ((thinking["begin"], thinking["end"]),) if isinstance(thinking, Mapping) else ()
         return cls(own + KNOWN)
 
     def end_for(self, prompt: str) -> str | None:
-        """Returns what ends the thoughts that a prompt begins at its end; None where it begins
-        none.
-        """
-        return next(
-            (end for begin, end in self.marks if prompt.rstrip().endswith(begin.rstrip())), None
-        )
+        """Returns the end mark of thoughts that a prompt begins at its end; None if it does not."""
+        stripped = prompt.rstrip()
+        for begin, end in self.marks:
+            if stripped.endswith(begin.rstrip()):
+                return end
+        return None
 
-    def behind(self, text: str, opened: bool = False) -> str | None:
-        """Returns what a text says behind all thoughts.
+    def behind(self, text: str, *, begins_in_thoughts: bool = False) -> str | None:
+        """Returns the part of a text behind all thoughts.
 
         Args:
-            text: what was written, special tokens included.
-            opened: whether the prompt ends where thoughts begin.
+            text: the text that a model wrote, special tokens included.
+            begins_in_thoughts: whether the prompt ends with a begin mark.
 
         Returns:
-            None where thoughts begin and never end.
+            None if the last thoughts never end.
         """
         ends = [match.end() for _, end in self.marks for match in pattern(end).finditer(text)]
         answer = text[max(ends, default=0) :]
-        if opened and not ends:
+        if begins_in_thoughts and not ends:
             return None
         if any(pattern(begin).search(answer) for begin, _ in self.marks):
             return None
@@ -72,28 +70,28 @@ class Thoughts:
 
 
 def pattern(mark: str) -> re.Pattern[str]:
-    """Returns the pattern of a mark; a tokenizer may write spaces between the tokens of it."""
+    """Returns the pattern of a mark; a tokenizer may put spaces between its tokens."""
     tokens = MARK_OR_TEXT.findall(mark.strip())
     return re.compile(r"\s*".join(map(re.escape, tokens)))
 
 
-def answer_without_thoughts(said: str | None, ended: bool) -> tuple[str, str]:
+def answer_without_thoughts(text: str | None, *, is_whole: bool) -> tuple[str, str]:
     """Returns an answer without surrounding spaces, and its status: `ok`, `length` or `empty`.
 
     Args:
-        said: the text behind thoughts; None if they never end, so that there is no answer.
-        ended: whether the model itself ended the text.
+        text: the text behind thoughts; None if they never end, which counts as too long.
+        is_whole: whether the model ended the text, and not the limit on its length.
     """
-    if said is None:
+    if text is None:
         return "", "length"
-    answer = said.strip()
-    if not ended:
+    answer = text.strip()
+    if not is_whole:
         return answer, "length"
     return answer, "ok" if answer else "empty"
 
 
 def warn_about_marks(model: str, responses: Sequence[str]) -> None:
-    """Warns of answers that begin with an unknown mark, such as of thoughts."""
+    """Logs a warning if responses begin with a mark, which may be one of unknown thoughts."""
     matches = map(LOOKS_LIKE_A_MARK.match, responses)
     marks = [match[1] for match in matches if match]
     if marks:

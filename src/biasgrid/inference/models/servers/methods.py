@@ -17,7 +17,7 @@ from biasgrid.inference.models.generation.options import (
     AnswerBeginnings,
     shared_beginning,
 )
-from biasgrid.inference.models.generation.parsing import chosen_option, parsed_status
+from biasgrid.inference.models.generation.parsing import parse_option, parsed_status
 from biasgrid.inference.models.generation.prompts import Messages
 from biasgrid.inference.models.generation.thoughts import Thoughts, answer_without_thoughts
 from biasgrid.inference.models.servers.requests import Answer
@@ -257,7 +257,7 @@ class ParsedText(ScoringMethod):
         response, status = text_without_thoughts(answers[0], self.thoughts)
         choice = None
         if status in ("ok", "length"):
-            choice = chosen_option(response, status != "length", options)
+            choice = parse_option(response, options, is_whole=status != "length")
         if choice is None:
             return OptionScores.without_choice(options, parsed_status(choice, status), response)
         probabilities: list[float | None] = []
@@ -357,5 +357,7 @@ def withheld_status(answer: Answer) -> str | None:
 def text_without_thoughts(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
     """Returns the text of an answer after its thoughts, and its status."""
     is_complete = answer.finish in COMPLETE
-    response, status = answer_without_thoughts(thoughts.behind(answer.text), is_complete)
+    response, status = answer_without_thoughts(
+        thoughts.behind(answer.text), is_whole=is_complete
+    )
     return response, withheld_status(answer) or status
