@@ -34,8 +34,8 @@ def widened(model_type: str, text: str) -> tuple[int, int]:
     windows = widen(
         Windows(place, place, place, place), contexts, widening_words(vocabulary, model_type)
     )
-    assert (windows.first == place).all()
-    assert (windows.last == place).all()
+    assert (windows.start_to == place).all()
+    assert (windows.end_from == place).all()
     return int((place - windows.start_from)[0, 0]), int((windows.end_to - place)[0, 0])
 
 
@@ -77,12 +77,12 @@ def test_a_candidate_is_the_tokens_that_overlap_it() -> None:
     offsets = [(0, 1), (1, 5), (5, 8), (8, 9), (9, 13), (13, 14)]
     contexts = segments_from_ids([[1] * 6, [1] * 2], [offsets, [(0, 4), (4, 9)]])
     windows = candidate_windows(contexts, np.array([[2, 10], [0, 5]]), np.array([[6, 3], [4, 4]]))
-    assert windows.first.tolist() == [[1, 4], [0, 1]]
-    assert windows.last.tolist() == [[2, 4], [0, 1]]
+    assert windows.start_to.tolist() == [[1, 4], [0, 1]]
+    assert windows.end_from.tolist() == [[2, 4], [0, 1]]
 
 
 def test_tokens_behind_the_text_are_no_candidates() -> None:
     whole = segments_from_ids([[1] * 4], [[(0, 3), (3, 7), (0, 0), (0, 0)]])
     contexts = TokenizedTexts(whole.ids, whole.lengths, np.array([2]), whole.offsets)
     windows = candidate_windows(contexts, np.array([[0, 4]]), np.array([[3, 3]]))
-    assert windows.first.tolist() == windows.last.tolist() == [[0, 1]]
+    assert windows.start_to.tolist() == windows.end_from.tolist() == [[0, 1]]

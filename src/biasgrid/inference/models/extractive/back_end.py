@@ -1,6 +1,4 @@
-"""Extractive question answering: start and end probabilities of candidates, and the most probable
-answer.
-"""
+"""Extractive question answering: probabilities of candidates, and the most probable answer."""
 
 from __future__ import annotations
 
@@ -35,7 +33,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 ANSWER_TOKENS = {"exact": LONGEST_ANSWER, "unqover": 6}
-"""Longest answer; UnQover's --span_l is 6."""
+"""The longest answer in tokens, by scoring; UnQover's --span_l is 6."""
+WORD_MARKS = re.compile(" ##|##|Ġ")
+"""Marks in tokens that UnQover removes: in BERT's they join a word, in RoBERTa's they begin one."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,16 @@ class SpanRows:
     """Encoded instances.
 
     Attributes:
-        rows: the rows' tokens; the second segment is the context.
+        rows: the tokens of the rows; the second segment is the context.
         contexts: the text of each second segment.
-        has_candidate: shape (second segments, candidates), whether there is one with a place in the
-            context.
-        on_device: the rows' tokens.
-        context_lengths: shape (second segments,), how many tokens each context has, on the device.
-        starts, ends: shape (second segments, candidates, width), on the device, the places over
-            which the probability that the answer starts, or ends, with a candidate is the largest,
-            counted in the context.
+        has_candidate: shape (second segments, candidates), whether there is a candidate, and it has
+            a place in the context.
+        on_device: the tokens of the rows.
+        context_lengths: shape (second segments,), the number of tokens of each context, without
+            special ones, on the device.
+        starts, ends: shape (second segments, candidates, width), on the device, the places in the
+            start and end windows of each candidate, counted in the context; see
+            `candidates.Windows`.
     """
 
     rows: TokenRows
@@ -65,13 +66,13 @@ class SpanRows:
 
 @dataclass(frozen=True)
 class SpanChoices:
-    """What decides the answers.
+    """The settings that decide the answers.
 
     Attributes:
-        scoring: `exact`, or `unqover` for its single separator, widened spans and sum of
+        scoring: `exact`; or `unqover` for its single separator, widened spans and sums of
             probabilities.
-        no_answer: whether a model may answer that there is no answer, by a start and an end at the
-            first token that are together more probable than any span.
+        no_answer: whether there may be no answer: if start and end at the first token are together
+            more probable than any span.
     """
 
     scoring: Scoring = "exact"
@@ -79,8 +80,11 @@ class SpanChoices:
 
 
 class QuestionAnswering(LocalBackEnd):
-    """Reads answers, and candidates' start and end probabilities, from an extractive
-    question-answering model.
+    """Answers with the best span, and with start and end probabilities of candidates (kind `span`).
+
+    Attributes:
+        scoring, no_answer: see `SpanChoices`.
+        words: UnQover's widening words; None with exact scoring.
     """
 
     Choices = SpanChoices
@@ -91,22 +95,18 @@ class QuestionAnswering(LocalBackEnd):
     ):
         """Prepares the model.
 
-        Args:
-            model: an extractive question-answering model.
-            tokenizer: its tokenizer.
-            choices: how answers are scored.
+        Raises:
+            ModelError: UnQover's scoring does not support the model.
         """
         self.model = model
         self.tokenizer = tokenizer
         self.scoring, self.no_answer = choices.scoring, choices.no_answer
-        self.words = (
-            widening_words(tokenizer, model.config.model_type)
-            if self.scoring == "unqover"
-            else None
-        )
+        self.words = None
+        if self.scoring == "unqover":
+            self.words = widening_words(tokenizer, model.config.model_type)
 
     def encode(self, instances: pl.DataFrame, *, whole: bool) -> SpanRows:
-        """Tokenizes instances as pairs of question (the text) and context (the second text).
+        """Tokenizes instances as pairs of question (`text`) and context (`text_pair`).
 
         Raises:
             ModelError: an instance has no context.
@@ -114,15 +114,16 @@ class QuestionAnswering(LocalBackEnd):
         """
         positions = columns_with_prefix(instances, "position")
         candidates = columns_with_prefix(instances, "candidate")[: len(positions)]
-        contexts, context_of = distinct_rows(instances, ["text_pair", *candidates, *positions])
+        contexts, context_index = distinct_rows(instances, ["text_pair", *candidates, *positions])
         if whole and self.scoring == "exact":
             rows = whole_rows(
                 self.tokenizer, questions_and_contexts(instances, np.arange(len(instances)))
             )
-            contexts = contexts[context_of]
+            # Each row has a second segment of its own.
+            contexts = contexts[context_index]
         else:
             rows = self._assembled(
-                instances, contexts["text_pair"].fill_null("").to_list(), context_of
+                instances, contexts["text_pair"].fill_null("").to_list(), context_index
             )
         self._check_contexts(rows, instances)
         has_candidate = np.array([contexts[name].is_not_null() for name in positions])
@@ -134,26 +135,29 @@ class QuestionAnswering(LocalBackEnd):
         windows = candidate_windows(rows.second_segments, begins, sizes)
         if self.words is not None:
             windows = widen(windows, rows.second_segments, self.words)
-        starts = places_within(windows.start_from, windows.first)
-        ends = places_within(windows.last, windows.end_to)
+        starts = window_places(windows.start_from, windows.start_to)
+        ends = window_places(windows.end_from, windows.end_to)
         device = self.model.device
         return SpanRows(
-            rows,
-            contexts["text_pair"].fill_null("").to_list(),
-            has_candidate.reshape(len(positions), len(contexts)).T,
-            DeviceRows.from_rows(rows, self.model),
-            to_device(rows.second_segments.text_lengths, device),
-            to_device(starts, device),
-            to_device(ends, device),
+            rows=rows,
+            contexts=contexts["text_pair"].fill_null("").to_list(),
+            has_candidate=has_candidate.reshape(len(positions), len(contexts)).T,
+            on_device=DeviceRows.from_rows(rows, self.model),
+            context_lengths=to_device(rows.second_segments.text_lengths, device),
+            starts=to_device(starts, device),
+            ends=to_device(ends, device),
         )
 
     def _assembled(
-        self, instances: pl.DataFrame, contexts: list[str], context_of: IntArray
+        self, instances: pl.DataFrame, contexts: list[str], context_index: IntArray
     ) -> TokenRows:
-        questions, question_of = distinct_rows(instances, ["text"])
+        """Tokenizes distinct questions and contexts, and puts them together; see `encode`."""
+        questions, question_index = distinct_rows(instances, ["text"])
         first = tokenize(self.tokenizer, questions["text"])
         second = tokenize(self.tokenizer, contexts, with_offsets=True)
-        rows = self._layout().rows(first, second, first_index=question_of, second_index=context_of)
+        rows = self._layout().rows(
+            first, second, first_index=question_index, second_index=context_index
+        )
         if self.scoring == "exact":
             check_assembled(
                 rows, self.tokenizer, lambda sample: questions_and_contexts(instances, sample)
@@ -161,6 +165,11 @@ class QuestionAnswering(LocalBackEnd):
         return rows
 
     def _check_contexts(self, rows: TokenRows, instances: pl.DataFrame) -> None:
+        """Refuses instances whose context has no tokens; rows are in the order of instances.
+
+        Raises:
+            ModelError: names the first such instance.
+        """
         is_empty = rows.second_segments.text_lengths == 0
         if is_empty.any():
             instance = instances.row(
@@ -172,6 +181,7 @@ class QuestionAnswering(LocalBackEnd):
             )
 
     def _layout(self) -> TokenLayout:
+        """Returns the special tokens around pairs; UnQover puts a single one between both."""
         if self.scoring == "exact":
             return pair_layout(self.tokenizer)
         tokenizer = self.tokenizer
@@ -189,8 +199,8 @@ class QuestionAnswering(LocalBackEnd):
 
         Args:
             encoding: the encoded instances.
-            batch: which rows.
-            plain: not used: every position is read anyway.
+            batch: the rows.
+            plain: not used: there are no shortcuts.
 
         Returns:
             `starts` and `ends` of the candidates (float32, shape (rows, candidates)), of no meaning
@@ -202,12 +212,12 @@ class QuestionAnswering(LocalBackEnd):
         output = self.model(**rows.inputs(batch))
         start = output.start_logits.float().softmax(dim=1)
         end = output.end_logits.float().softmax(dim=1)
-        context_of = rows.second_index[batch.rows]
+        context_index = rows.second_index[batch.rows]
         shift = rows.second_start(batch)[:, None]
         is_context = None
         if self.scoring == "exact":
             place = torch.arange(batch.length, device=start.device)
-            context_end = shift + encoding.context_lengths[context_of][:, None]
+            context_end = shift + encoding.context_lengths[context_index][:, None]
             is_context = (place >= shift) & (place < context_end)
         first, last = best_span(start, end, ANSWER_TOKENS[self.scoring], is_context)
         both = start.gather(1, first[:, None]) * end.gather(1, last[:, None])
@@ -216,8 +226,8 @@ class QuestionAnswering(LocalBackEnd):
         if self.no_answer:
             # Models that may find no answer point to the first special token.
             probability_of_none = start[:, 0] * end[:, 0]
-        starts = encoding.starts[context_of] + shift[:, None]
-        ends = encoding.ends[context_of] + shift[:, None]
+        starts = encoding.starts[context_index] + shift[:, None]
+        ends = encoding.ends[context_index] + shift[:, None]
         return {
             "starts": largest_at(start, starts),
             "ends": largest_at(end, ends),
@@ -230,11 +240,11 @@ class QuestionAnswering(LocalBackEnd):
     def table(
         self, encoding: SpanRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`span`) from the columns of `run`.
+        """Returns `starts` and `ends`, lists by candidate, `answer` and `probability`.
 
-        Where the model says that there is no answer, `answer` is "" and `probability` is the
-        probability of no answer. `starts` and `ends` are null for candidates that have no place in
-        the context.
+        If no answer is the most probable one, `answer` is "" and `probability` is that of no
+        answer. Elements of `starts` and `ends` are null for a candidate without a place in the
+        context.
         """
         rows = encoding.rows
         spans = np.column_stack([columns["first"], columns["last"]]).astype(np.int64)
@@ -257,40 +267,39 @@ class QuestionAnswering(LocalBackEnd):
             ]
         )
 
-    def _joined_answers(self, rows: TokenRows, some: IntArray, spans: IntArray) -> pl.Series:
-        """Returns answers as UnQover writes them: tokens joined by spaces, without marks of words.
+    def _joined_answers(self, all_rows: TokenRows, rows: IntArray, spans: IntArray) -> pl.Series:
+        """Returns answers as UnQover writes them: tokens joined by spaces, without `WORD_MARKS`.
 
         Args:
-            rows: all rows.
-            some: shape (rows,), the numbers of the answered rows.
+            all_rows: all encoded rows.
+            rows: shape (rows,), the places of the answered rows among them.
             spans: shape (rows, 2), the first and the last token of each answer, counted in the row.
         """
-        segments = [rows.first_index[some], rows.second_index[some]]
+        segments = [all_rows.first_index[rows], all_rows.second_index[rows]]
         # Each distinct answer is made once.
-        example, number = numbered_rows([*segments, spans[:, 0], spans[:, 1]])
+        examples, answer_index = numbered_rows([*segments, spans[:, 0], spans[:, 1]])
         texts = []
-        for row, (begin, last) in zip(some[example].tolist(), spans[example].tolist(), strict=True):
-            ids, _ = rows.assemble(row)
-            tokens = self.tokenizer.convert_ids_to_tokens(ids[begin : last + 1].tolist())
-            texts.append(re.sub(" ##|##|Ġ", "", " ".join(tokens)))
-        return pl.Series("answer", texts, dtype=pl.Categorical)[number]
+        for row, (first, last) in zip(rows[examples], spans[examples], strict=True):
+            ids, _ = all_rows.assemble(row)
+            tokens = self.tokenizer.convert_ids_to_tokens(ids[first : last + 1].tolist())
+            texts.append(WORD_MARKS.sub("", " ".join(tokens)))
+        return pl.Series("answer", texts, dtype=pl.Categorical)[answer_index]
 
 
 def questions_and_contexts(instances: pl.DataFrame, sample: IntArray) -> list[tuple[str, ...]]:
-    """Returns question and context of some instances."""
+    """Returns question and context of some instances, "" for a missing context."""
     return [
         (text, pair or "")
         for text, pair in instances.select("text", "text_pair")[sample].iter_rows()
     ]
 
 
-def places_within(lowest: IntArray, highest: IntArray) -> IntArray:
-    """Returns the places of windows, of which those of all but the widest hold the last one several
-    times.
+def window_places(lowest: IntArray, highest: IntArray) -> IntArray:
+    """Returns all places in windows; narrower windows are padded with their last place.
 
     Args:
-        lowest: shape (contexts, candidates), the first place of each.
-        highest: shape (contexts, candidates), the last place of each.
+        lowest: shape (contexts, candidates), the first place of each window.
+        highest: shape (contexts, candidates), the last place of each window.
 
     Returns:
         Shape (contexts, candidates, width).
@@ -301,7 +310,7 @@ def places_within(lowest: IntArray, highest: IntArray) -> IntArray:
 
 
 def largest_at(probabilities: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-    """Returns each row's largest probabilities among some places.
+    """Returns the largest probability in each window of a row.
 
     Args:
         probabilities: float32, shape (rows, length).

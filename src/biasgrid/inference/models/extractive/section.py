@@ -1,4 +1,4 @@
-"""What a config may say of models for extractive question answering."""
+"""Keys of the config for models of extractive question answering."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ class ExtractiveModel(Model):
     )
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns nothing: datasets decide whether no answer is one."""
+        """Returns nothing: the dataset decides whether "no answer" counts as an answer."""
         return {}

@@ -1,4 +1,4 @@
-"""Reads from the files of sentence-transformers how a sentence encoder makes a vector of a text."""
+"""Reads the recipe of a sentence encoder from the files of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ POOLINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "cls": lambda states: states[:, 0],
     "max": lambda states: states.amax(dim=1),
     "lasttoken": lambda states: states[:, -1],
-    # Of the sum by the root of the length and of the mean the directions are the same.
+    # The sum divided by the root of the length has the direction of the mean, and vectors are
+    # scaled to length 1.
     "mean_sqrt_len": lambda states: states.mean(dim=1),
 }
-"""What makes one vector of the states of a text's tokens, shape (rows, tokens, size), none of which
-is padding.
+"""Functions from the states of tokens, shape (rows, tokens, size), to one vector for each row. The
+rows must have no padding.
 """
-SPELLED = {f"pooling_mode_{name}": name for name in POOLINGS} | {
+SPELLINGS = {f"pooling_mode_{name}": name for name in POOLINGS} | {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_mean_tokens": "mean",
     "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len",
 }
-"""How files spell them."""
+"""The keys of old files by which they choose a pooling."""
 ENCODER_EXPECTED = (
     "an encoder made only of Transformer, Pooling and Normalize, "
     "such as sentence-transformers/all-MiniLM-L6-v2"
@@ -45,13 +46,13 @@ class Recipe:
 
     Attributes:
         pooling: a key of `POOLINGS`.
-        longest: how many tokens of a text are read at most; None for as many as the model takes.
-        prompt: what is put before each text.
-        lower: whether texts are written in lower case.
+        max_tokens: the largest number of tokens to read; None for as many as the model can.
+        prompt: the text before each text; "" for none.
+        lower: whether texts are turned to lower case.
     """
 
     pooling: str = "mean"
-    longest: int | None = None
+    max_tokens: int | None = None
     prompt: str = ""
     lower: bool = False
 
@@ -84,12 +85,12 @@ class Recipe:
         return cls(pooling, settings.get("max_seq_length"), prompt, lower)
 
     def prepare(self, text: str) -> str:
-        """Returns a text as it is read."""
+        """Returns a text as the model reads it."""
         text = f"{self.prompt}{text}"
         return text.lower() if self.lower else text
 
     def pool(self, states: torch.Tensor) -> torch.Tensor:
-        """Returns a vector of each row of states; see `POOLINGS`."""
+        """Returns a vector for each row of states; see `POOLINGS`."""
         return POOLINGS[self.pooling](states)
 
 
@@ -105,10 +106,10 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
     files = sorted(folder.glob("sentence_*_config.json"))
     content = read_checkpoint_json(name, files[0]) if files else {}
     unsupported = ("model_args", "tokenizer_args", "config_args")
-    given = [key for key in unsupported if content.get(key)]
-    if given:
+    present = [key for key in unsupported if content.get(key)]
+    if present:
         raise ModelError(
-            f"{name}: {files[0].name} has {', '.join(given)}, which biasgrid does not support; "
+            f"{name}: {files[0].name} has {', '.join(present)}, which biasgrid does not support; "
             f"expected {ENCODER_EXPECTED}"
         )
     longest = content.get("max_seq_length")
@@ -121,7 +122,7 @@ def encoder_settings(name: str, folder: Path) -> Mapping[str, Any]:
 
 
 def read_pooling(name: str, folder: Path) -> tuple[str, bool]:
-    """Returns the pooling of a checkpoint, and whether it includes the tokens of a prompt.
+    """Reads the pooling of a checkpoint; the default one without files of sentence-transformers.
 
     Returns:
         A key of `POOLINGS`, and whether the states of the prompt's tokens are pooled, too.
@@ -145,14 +146,14 @@ def read_pooling(name: str, folder: Path) -> tuple[str, bool]:
     return modes[0], content.get("include_prompt", True) is not False
 
 
-def pooling_modes(content: Mapping[str, Any]) -> list[Any]:
-    """Returns the modes in the config of a pooling: keys of `POOLINGS`, then unsupported ones."""
+def pooling_modes(config: Mapping[str, Any]) -> list[Any]:
+    """Returns the modes in a pooling's config: keys of `POOLINGS`, then unsupported values."""
     # Old files have a key for each mode, which is true or false; new ones have `pooling_mode`.
-    modes = [mode for key, mode in SPELLED.items() if content.get(key) is True]
-    setting = content.get("pooling_mode")
+    modes = [mode for key, mode in SPELLINGS.items() if config.get(key) is True]
+    setting = config.get("pooling_mode")
     modes += [setting] if isinstance(setting, str) else setting or []
-    for key, value in content.items():
-        if key.startswith("pooling_mode_") and value and key not in SPELLED:
+    for key, value in config.items():
+        if key.startswith("pooling_mode_") and value and key not in SPELLINGS:
             modes.append(key)
     return modes
 
@@ -181,7 +182,7 @@ def check_modules(name: str, modules: Sequence[Mapping[str, Any]]) -> None:
 
 
 def encoder_modules(name: str, folder: Path) -> list[Mapping[str, Any]]:
-    """Returns the modules of a sentence encoder, in their order.
+    """Reads the modules of a sentence encoder, in their order.
 
     Raises:
         ModelError: the file is not JSON, or no list of objects.

@@ -1,6 +1,4 @@
-"""What a config may say of classifiers: the classes of datasets, or which of its own classes score
-a text.
-"""
+"""Keys of the config for classifiers, scorers of texts, and encoders of texts."""
 
 from __future__ import annotations
 
@@ -12,11 +10,11 @@ from pydantic import Field, model_validator
 from biasgrid.base.sections import KeysError, Model, Section
 
 ANSWERS = "answers"
-"""The source of models whose answers are in a file."""
+"""The back end of models whose answers are in a file."""
 
 
 class Scorer(Section):
-    """How a classifier's outputs for a text become one number."""
+    """Makes one number of a classifier's outputs for a text."""
 
     labels: list[str] = Field(
         min_length=1,
@@ -39,7 +37,7 @@ class Scorer(Section):
 
 
 class Encoder(Model):
-    """A model that encodes texts which others write."""
+    """A model that encodes texts which other models write."""
 
     max_tokens: int | None = Field(
         None,
@@ -51,7 +49,7 @@ class Encoder(Model):
     )
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how much of a text is read."""
+        """Returns the keys that decide its answers: how much of a text it reads."""
         return self.model_dump(mode="json", include={"max_tokens"})
 
 
@@ -68,9 +66,7 @@ class Classifier(Model):
 
     @property
     def back_end(self) -> str:
-        """The name of its back end: a scorer has one of its own, and so has a file of a scorer's
-        answers.
-        """
+        """The name of its back end; scorers and files of scorers' answers have their own."""
         if self.scorer:
             return "scorer"
         has_scores = super().back_end == ANSWERS and not self.labels
@@ -78,12 +74,12 @@ class Classifier(Model):
 
     @property
     def scored(self) -> Sequence[str]:
-        """The classes that count."""
+        """The classes whose probabilities a scorer reads; none for other classifiers."""
         return self.scorer.labels if self.scorer else ()
 
     @property
     def activation(self) -> str | None:
-        """What makes probabilities of its outputs."""
+        """The activation of a scorer's outputs; None if the config has none."""
         return self.scorer.activation if self.scorer else None
 
     @model_validator(mode="after")
@@ -95,5 +91,5 @@ class Classifier(Model):
         return self
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how a scorer scores; what others answer hangs on their datasets."""
+        """Returns the keys that decide a scorer's answers; datasets decide those of others."""
         return {"scorer": self.scorer.model_dump(mode="json")} if self.scorer else {}

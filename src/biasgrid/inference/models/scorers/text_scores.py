@@ -1,4 +1,4 @@
-"""Classifiers as scorers of texts that other models wrote: a number for each text."""
+"""Classifiers that score texts which other models wrote: a number for each text."""
 
 from __future__ import annotations
 
@@ -22,15 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ScorerChoices:
-    """What decides the answers: the keys `labels`, `activation` and `join` of a model's
-    `scorer`.
+    """The settings that decide the answers.
+
+    Attributes:
+        scorer: the keys `labels`, `activation` and `join` of `section.Scorer`.
     """
 
     scorer: Mapping[str, Any]
 
 
 class TextScores(WholeTextBackEnd):
-    """Scores texts by the classes that count."""
+    """Scores texts by the probabilities of some classes (answer kind `score`).
+
+    Attributes:
+        scorer: see `ScorerChoices`.
+        activation: `softmax` or `sigmoid`.
+        places: the places of the classes among the model's outputs.
+    """
 
     Choices = ScorerChoices
     loader = "AutoModelForSequenceClassification"
@@ -41,15 +49,16 @@ class TextScores(WholeTextBackEnd):
         """Prepares the model.
 
         Raises:
-            ModelError: see `dense_ranks`; or the checkpoint contradicts the activation.
+            ModelError: see `class_places`; or the checkpoint contradicts the activation.
         """
         self.model = model
         self.tokenizer = tokenizer
         self.scorer = choices.scorer
-        kind, given = model.config.problem_type, self.scorer.get("activation")
-        if wrong := activation_problem(kind, given):
-            raise ModelError(f"the checkpoint {wrong.problem}; expected {wrong.expected}")
-        self.activation = choose_activation(kind, given)
+        problem_type, activation = model.config.problem_type, self.scorer.get("activation")
+        fault = activation_problem(problem_type, activation)
+        if fault:
+            raise ModelError(f"the checkpoint {fault.problem}; expected {fault.expected}")
+        self.activation = choose_activation(problem_type, activation)
         self.places = class_places(model.config, self.scorer["labels"], self.activation)
 
     @torch.inference_mode()
@@ -60,39 +69,42 @@ class TextScores(WholeTextBackEnd):
 
         Args:
             encoding: the encoded texts.
-            batch: which rows.
+            batch: the rows.
             plain: not used: there are no shortcuts.
 
         Returns:
-            `score`, float32, shape (rows,).
+            `score`, float32, shape (rows,): the largest probability of the classes, or their sum.
         """
         logits = self.model(**encoding.on_device.inputs(batch)).logits.float()
         probabilities = logits.softmax(dim=1) if self.activation == "softmax" else logits.sigmoid()
-        counted = probabilities[:, self.places]
-        return {
-            "score": counted.amax(dim=1) if self.scorer["join"] == "max" else counted.sum(dim=1)
-        }
+        class_probabilities = probabilities[:, self.places]
+        if self.scorer["join"] == "max":
+            return {"score": class_probabilities.amax(dim=1)}
+        return {"score": class_probabilities.sum(dim=1)}
 
     def table(
         self, encoding: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`score`) from what `run` returned."""
-        return pl.DataFrame({"score": columns["score"], "truncated": encoding.cut[part.instances]})
+        """Returns `score`, and `truncated`: whether the end of a text was not read."""
+        return pl.DataFrame(
+            {"score": columns["score"], "truncated": encoding.is_truncated[part.instances]}
+        )
 
 
 def class_places(config: PretrainedConfig, labels: Sequence[str], activation: str) -> list[int]:
-    """Returns which of a model's outputs the classes are that count.
+    """Returns the places of some classes among a model's outputs, in the order of `labels`.
 
     Args:
         config: the model's config, whose `id2label` names its classes.
-        labels: the names of those that count, upper and lower case alike.
+        labels: the names of the classes, in any case.
         activation: `softmax` or `sigmoid`.
 
     Raises:
-        ModelError: it lacks one of the classes, or has one alone, whose softmax is always 1.
+        ModelError: the model lacks a class, or has only one, whose softmax is always 1.
     """
     places = {str(name).casefold(): place for place, name in config.id2label.items()}
-    if missing := [label for label in labels if label.casefold() not in places]:
+    missing = [label for label in labels if label.casefold() not in places]
+    if missing:
         raise ModelError(
             f"the checkpoint's classes are {list(config.id2label.values())}, without {missing}; "
             "expected names from its `id2label` in `scorer.labels` of the model"

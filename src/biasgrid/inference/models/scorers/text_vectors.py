@@ -1,4 +1,4 @@
-"""Encoders that place texts which other models wrote: a vector for each text."""
+"""Encoders of texts which other models wrote: a vector for each text."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EncoderChoices:
-    """What decides the answers: the key `max_tokens` of a model."""
+    """The settings that decide the answers; see `section.Encoder`."""
 
     max_tokens: int | None
 
 
 class TextVectors(WholeTextBackEnd):
-    """Encodes texts as sentence-transformers does (Reimers and Gurevych, EMNLP 2019), to vectors of
-    length 1.
+    """Encodes texts as vectors of length 1 (answer kind `vector`).
+
+    It does so as sentence-transformers (Reimers and Gurevych, EMNLP 2019).
 
     Attributes:
-        recipe: how the checkpoint says that it is done.
+        recipe: the checkpoint's recipe; the default one until `load`.
     """
 
     Choices = EncoderChoices
@@ -45,12 +46,12 @@ class TextVectors(WholeTextBackEnd):
         """Prepares the model."""
         self.model = model
         self.tokenizer = tokenizer
-        self.most = choices.max_tokens
+        self.max_tokens = choices.max_tokens
         self.recipe = Recipe()
 
     @classmethod
     def load(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
-        """Loads model, tokenizer and recipe of a record.
+        """Loads the model of a record, in float32, its tokenizer and its recipe.
 
         Raises:
             ModelError: see `Recipe.read`.
@@ -58,22 +59,22 @@ class TextVectors(WholeTextBackEnd):
         recipe = Recipe.read(checkpoint_name(record), local_folder(record))
         back_end = super().load(record, settings)
         back_end.recipe = recipe
-        back_end.most = back_end.most or recipe.longest
+        back_end.max_tokens = back_end.max_tokens or recipe.max_tokens
         return back_end
 
     def prepare(self, text: str) -> str:
-        """Returns a text as it is read."""
+        """Returns a text as the model reads it."""
         return self.recipe.prepare(text)
 
     @torch.inference_mode()
     def run(
         self, encoding: WholeTexts, batch: Batch, *, plain: bool = False
     ) -> dict[str, torch.Tensor]:
-        """Encodes rows of one length, none of which has padding.
+        """Encodes rows of one length, which have no padding: `Recipe.pool` relies on it.
 
         Args:
             encoding: the encoded texts.
-            batch: which rows.
+            batch: the rows.
             plain: not used: there are no shortcuts.
 
         Returns:
@@ -85,6 +86,6 @@ class TextVectors(WholeTextBackEnd):
     def table(
         self, encoding: WholeTexts, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`vector`) from what `run` returned."""
+        """Returns `vector`, and `truncated`: whether the end of a text was not read."""
         vectors = pl.Series("vector", columns["vector"]).cast(pl.List(pl.Float32))
-        return pl.DataFrame({"vector": vectors, "truncated": encoding.cut[part.instances]})
+        return pl.DataFrame({"vector": vectors, "truncated": encoding.is_truncated[part.instances]})

@@ -1,4 +1,4 @@
-"""Back ends that read whole texts, each written by some model and hardly ever like another."""
+"""Back ends that read whole texts, which models wrote and which are rarely alike."""
 
 from __future__ import annotations
 
@@ -23,63 +23,69 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class WholeTexts:
-    """Encoded texts: their rows, here and on the device, and which were too long; shape
-    (instances,).
+    """Encoded texts.
+
+    Attributes:
+        rows: the tokens of the rows, one row for each instance.
+        on_device: likewise on the device.
+        is_truncated: shape (instances,), whether the end of a text was cut.
     """
 
     rows: TokenRows
     on_device: DeviceRows
-    cut: BoolArray
+    is_truncated: BoolArray
 
 
 class WholeTextBackEnd(LocalBackEnd):
-    """Reads of each text as much as the model takes, from its beginning; kinds of its answers have
-    a column `cut`.
+    """Reads texts from their beginning, as far as the model can.
 
     Attributes:
-        most: how many tokens are read at most, None for as many as the model takes.
+        max_tokens: the largest number of tokens to read; None for as many as the model can.
     """
 
-    most: int | None = None
+    max_tokens: int | None = None
 
     def prepare(self, text: str) -> str:
-        """Returns a text as it is read."""
+        """Returns a text as the model reads it."""
         return text
 
     def encode(self, instances: pl.DataFrame, *, whole: bool) -> WholeTexts:
-        """Tokenizes texts as a whole, and cuts those that are longer than the model takes."""
+        """Tokenizes whole texts; logs a warning if the ends of some are cut."""
         texts = [(self.prepare(text),) for text in instances["text"].cast(pl.String)]
-        taken = longest_input(self.model, self.tokenizer)
-        rows, cut = truncate_rows(self.tokenizer, texts, min(taken, self.most or taken))
-        if cut.any():
+        longest = longest_input(self.model, self.tokenizer)
+        limit = min(longest, self.max_tokens or longest)
+        rows, is_truncated = truncate_rows(self.tokenizer, texts, limit)
+        if is_truncated.any():
             logger.warning(
                 "%s of %s texts are longer than the model can read; their ends are cut off",
-                cut.sum(),
-                len(cut),
+                is_truncated.sum(),
+                len(is_truncated),
             )
-        return WholeTexts(rows, DeviceRows.from_rows(rows, self.model), cut)
+        return WholeTexts(rows, DeviceRows.from_rows(rows, self.model), is_truncated)
 
 
 def truncate_rows(
     tokenizer: PreTrainedTokenizerFast, texts: Sequence[tuple[str, ...]], limit: int
 ) -> tuple[TokenRows, BoolArray]:
-    """Tokenizes whole texts, of which those that are too long lose their ends; special tokens stay.
+    """Tokenizes whole texts or pairs; cuts the ends of those that are too long.
+
+    Special tokens are never cut.
 
     Args:
-        tokenizer: the tokenizer.
-        texts: the texts.
-        limit: how many tokens a row may have.
+        tokenizer: the tokenizer, which must not truncate now, nor does afterwards.
+        texts: tuples of one or two texts, see `whole_rows`.
+        limit: the largest number of tokens in a row, special ones included.
 
     Returns:
         The rows, and whether each was cut, shape (texts,).
     """
     rows = whole_rows(tokenizer, texts)
-    cut: BoolArray = rows.lengths > limit
-    if cut.any():
+    is_truncated: BoolArray = rows.lengths > limit
+    if is_truncated.any():
         backend = tokenizer.backend_tokenizer
         backend.enable_truncation(limit)
         try:
             rows = whole_rows(tokenizer, texts)
         finally:
             backend.no_truncation()
-    return rows, cut
+    return rows, is_truncated
