@@ -165,7 +165,7 @@ class Pipeline:
         folder = self.config["models"][MODEL].get("folder")
         with_weights = {"weights": True, "allow_pickle": False}
         record = (
-            make_record(None, folder, None, **with_weights)
+            make_record(checkpoint=None, folder=folder, revision=None, **with_weights)
             if folder
             else make_keys_record(**source)
         )

@@ -76,7 +76,13 @@ class Cell:
         """The record of the checkpoint, or of the keys where it is none."""
         if self.keys:
             return make_keys_record(self.keys)
-        return make_record(None, str(self.checkpoint), None, weights=True, allow_pickle=False)
+        return make_record(
+            checkpoint=None,
+            folder=str(self.checkpoint),
+            revision=None,
+            weights=True,
+            allow_pickle=False,
+        )
 
     @property
     def out(self) -> Path:

@@ -30,9 +30,8 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
 
 
 def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
-    return make_record(
-        None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices
-    )
+    source = {"checkpoint": None, "folder": str(folder), "revision": None}
+    return make_record(**source, **{"weights": True, "allow_pickle": False} | choices)
 
 
 def test_a_record_that_was_written_leads_to_its_folder(folder: Path, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
     texts = [RequestText("Ann met Carl", "Who lied", ())]
     # [CLS] Who lied [SEP] Ann met Carl [SEP], and [CLS] Ann met Carl Who lied [SEP].
     assert tokens_per_instance(again, texts, ReadingMethod()) == 8
-    assert tokens_per_instance(again, texts, ReadingMethod(joined=True)) == 7
+    assert tokens_per_instance(again, texts, ReadingMethod(is_joined=True)) == 7
 
 
 def test_words_of_several_tokens_have_several_inputs_and_share_those_that_are_alike() -> None:
@@ -96,4 +96,4 @@ def test_a_tokenizer_that_cannot_be_loaded_is_none(tmp_path: Path, content: str 
 def test_words_and_marks_count_as_tokens() -> None:
     texts = [RequestText("Ann met Carl.", "Who lied?", ["Ann", "Carl"]), RequestText("A", "B", [])]
     assert words_per_instance(texts[:1], ReadingMethod()) == 4 + 3 + 3
-    assert words_per_instance(texts, ReadingMethod(joined=True)) == (7 + 2) / 2 + 2
+    assert words_per_instance(texts, ReadingMethod(is_joined=True)) == (7 + 2) / 2 + 2

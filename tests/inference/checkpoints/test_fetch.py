@@ -26,9 +26,8 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
 
 
 def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
-    return make_record(
-        None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices
-    )
+    source = {"checkpoint": None, "folder": str(folder), "revision": None}
+    return make_record(**source, **{"weights": True, "allow_pickle": False} | choices)
 
 
 def change_json(path: Path, **changes: Any) -> None:
@@ -195,7 +194,7 @@ def test_weights_that_lead_to_files_which_are_not_recorded_are_refused(folder: P
 
 def test_a_folder_needs_nothing_of_the_hubs_library(folder: Path) -> None:
     """It takes longer to import than the files of a tiny model take to read."""
-    fetched = f"make_record(None, {str(folder)!r}, None, weights=True, allow_pickle=False)"
+    fetched = f"make_record(checkpoint=None, folder={str(folder)!r}, revision=None, weights=True, allow_pickle=False)"
     job = (
         "import sys; from biasgrid.inference.checkpoints.fetch import "
         f"make_record; {fetched}; print(*sys.modules)"

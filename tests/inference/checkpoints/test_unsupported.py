@@ -53,9 +53,8 @@ def folder(tmp_path: Path, tiny_checkpoint: Checkpoints) -> Path:
 
 
 def record_of(folder: Path, **choices: Any) -> dict[str, Any]:
-    return make_record(
-        None, str(folder), None, **{"weights": True, "allow_pickle": False} | choices
-    )
+    source = {"checkpoint": None, "folder": str(folder), "revision": None}
+    return make_record(**source, **{"weights": True, "allow_pickle": False} | choices)
 
 
 def change_json(path: Path, **changes: Any) -> None:
@@ -182,7 +181,9 @@ def test_a_chat_template_is_read_wherever_it_is(tmp_path: Path, file: str) -> No
     assert load_recorded_tokenizer(record).chat_template == CHAT_TEMPLATE
     assert "chat_template" in record
     assert "chat_template" not in before
-    assert str(folder / file) in files_that_count(folder, True, False, False)
+    assert str(folder / file) in files_that_count(
+        folder, weights=True, allow_pickle=False, allow_remote_code=False
+    )
     (folder / file).write_text("{}")
     with pytest.raises(ModelError, match=f"{file} changed since the model's record was made"):
         load_recorded_model(record, "text-generation", "AutoModelForCausalLM", CPU)
@@ -253,7 +254,7 @@ def test_further_chat_templates_change_nothing(tmp_path: Path) -> None:
 def test_the_page_lists_every_file_that_the_code_knows() -> None:
     page = PAGE.read_text()
     known = [
-        *without_weights(True),
+        *without_weights(allow_remote_code=True),
         *SAFE_WEIGHTS,
         *PICKLED_WEIGHTS,
         *OTHER_FILES,

@@ -19,7 +19,7 @@ from biasgrid.inference.checkpoints.files import (
     file_names,
     read_checkpoint_json,
 )
-from biasgrid.inference.checkpoints.unsupported import ADAPTERS
+from biasgrid.inference.checkpoints.unsupported import ADAPTER_CONFIG
 from biasgrid.inference.checkpoints.uses import (
     Use,
     architecture_names,
@@ -145,7 +145,7 @@ def check_description(model: str, names: Sequence[str], folder: Path) -> None:
     Raises:
         ModelError: it has files that decide its numbers and are not read, or no config.json.
     """
-    check_all_read(model, names, folder, False)
+    check_all_read(model, names, folder, allow_remote_code=False)
     check_config(model, names)
 
 
@@ -174,7 +174,7 @@ def download_description(checkpoint: str) -> tuple[Path, dict[str, Any]]:
     from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files
 
     check_is_hub_name(checkpoint)
-    files = [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, *ADAPTERS[:1]]
+    files = [CONFIG, *TOKENIZER_FILES, *OTHER_FILES, ADAPTER_CONFIG]
     try:
         folder = download_checkpoint(checkpoint, None, files)
     except ModelError as error:

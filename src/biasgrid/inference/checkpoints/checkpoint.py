@@ -1,6 +1,4 @@
-"""Checkpoints that were fetched: their records, and how model and tokenizer are loaded, without the
-network.
-"""
+"""Records of fetched checkpoints; loads their models and tokenizers without the network."""
 
 from __future__ import annotations
 
@@ -24,15 +22,15 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 DIGITS = re.compile(r"\d+")
-LAYER = re.compile(r"\.\d+\.")
+LAYER_NUMBER = re.compile(r"\.\d+\.")
 
 
 class ModelError(UserError):
-    """A model that cannot be used, with what is wrong and what to do about it."""
+    """A model cannot be used; the message says why, and what to do about it."""
 
 
 def read_record(path: str | Path) -> dict[str, Any]:
-    """Reads a record that `biasgrid.inference.checkpoints.fetch.make_record` made.
+    """Reads a record that `fetch.make_record` or `fetch.make_keys_record` made.
 
     Raises:
         UserError: the file is damaged.
@@ -41,16 +39,17 @@ def read_record(path: str | Path) -> dict[str, Any]:
     return record
 
 
-def checkpoint_name(record: Mapping[str, Any]) -> str:
-    """Names a checkpoint for messages."""
-    return str(record["checkpoint"] or record["folder"] or "the config")
-
-
 def has_checkpoint(record: Mapping[str, Any]) -> bool:
-    """Whether a record is of a checkpoint, and not of the keys of a model without one, such as an
-    endpoint.
+    """Whether a record, or its source, is of a checkpoint.
+
+    Models behind endpoints, and answers in files, only have `keys`.
     """
     return "keys" not in record
+
+
+def checkpoint_name(record: Mapping[str, Any]) -> str:
+    """Returns the name of a record's checkpoint for messages; "the config" without a checkpoint."""
+    return str(record["checkpoint"] or record["folder"] or "the config")
 
 
 def recorded_files(record: Mapping[str, Any]) -> dict[str, str]:
@@ -62,7 +61,7 @@ def local_folder(record: Mapping[str, Any]) -> Path:
     """Returns the local folder of a recorded checkpoint, without touching the network.
 
     Raises:
-        ModelError: it, or one of its files, is not there.
+        ModelError: there is no checkpoint, or its folder or a recorded file is missing.
     """
     if not has_checkpoint(record):
         raise ModelError("the model has no checkpoint")
@@ -81,9 +80,7 @@ def local_folder(record: Mapping[str, Any]) -> Path:
 
 
 def cached_folder(record: Mapping[str, Any]) -> Path | None:
-    """Returns the folder of a commit in the cache of the hub, None where it is not there or lacks
-    files.
-    """
+    """Returns the folder of a recorded commit in the cache of the hub; None if it is incomplete."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -108,13 +105,13 @@ def load_recorded_tokenizer(record: Mapping[str, Any]) -> PreTrainedTokenizerFas
     return read_tokenizer(checkpoint_name(record), local_folder(record), **switches(record))
 
 
-def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrainedTokenizerFast:
-    """Loads the tokenizer of a folder.
+def read_tokenizer(name: str, folder: str | Path, **permissions: bool) -> PreTrainedTokenizerFast:
+    """Loads the tokenizer of a folder; it neither pads nor truncates.
 
     Args:
         name: the checkpoint's name, for messages.
         folder: the folder.
-        options: what transformers may do while it loads.
+        permissions: arguments of transformers, see `switches`.
 
     Raises:
         ModelError: it cannot be loaded, or has no fast version, whose offsets the engine needs.
@@ -122,23 +119,22 @@ def read_tokenizer(name: str, folder: str | Path, **options: bool) -> PreTrained
     from transformers import AutoTokenizer
 
     with loading_errors(name):
-        tokenizer = AutoTokenizer.from_pretrained(folder, **options)
+        tokenizer = AutoTokenizer.from_pretrained(folder, **permissions)
         if not tokenizer.chat_template:
             tokenizer.chat_template = read_chat_template(name, Path(folder))
     if not tokenizer.is_fast:
         raise ModelError(f"the tokenizer of {name} has no fast version; expected a tokenizer.json")
-    # A tokenizer.json may carry the padding and truncation of its training, which the engine must
-    # not see.
+    # A tokenizer.json may contain the padding and truncation of its training.
     tokenizer.backend_tokenizer.no_padding()
     tokenizer.backend_tokenizer.no_truncation()
     return tokenizer
 
 
 def checked_folder(record: Mapping[str, Any]) -> Path:
-    """Returns the local folder of a recorded checkpoint, whose files are those that were recorded.
+    """Returns the local folder of a recorded checkpoint, after a check of its files.
 
     Raises:
-        ModelError: one of them is not there or has changed.
+        ModelError: a recorded file is missing or has changed.
     """
     folder = local_folder(record)
     check_digests(record, folder)
@@ -146,19 +142,18 @@ def checked_folder(record: Mapping[str, Any]) -> Path:
 
 
 def check_digests(record: Mapping[str, Any], folder: Path) -> None:
-    """Refuses a checkpoint whose files are not those that were recorded, whatever their times say.
+    """Refuses a checkpoint whose files have other digests than its record.
 
     Raises:
-        ModelError: with the files that have changed.
+        ModelError: names the files that have changed.
     """
-    changed = [
-        name
-        for name, digest in recorded_files(record).items()
-        if digest_file(folder / name) != digest
-    ]
-    if changed:
+    changes = []
+    for name, digest in recorded_files(record).items():
+        if digest_file(folder / name) != digest:
+            changes.append(name)
+    if changes:
         raise ModelError(
-            f"{checkpoint_name(record)}: {', '.join(changed)} changed since the model's record was "
+            f"{checkpoint_name(record)}: {', '.join(changes)} changed since the model's record was "
             "made; expected the same files: remove the record and run again"
         )
 
@@ -170,25 +165,22 @@ def load_recorded_model(
 
     Args:
         record: its record.
-        task: what it is used for, for messages.
-        loader: the class of transformers that loads models of the task, such as
-            `AutoModelForMaskedLM`.
-        device: where it goes.
+        task: the model's task, for messages.
+        loader: the name of the class of transformers that loads it, such as `AutoModelForMaskedLM`.
+        device: the device to move it to.
 
     Raises:
-        ModelError: it cannot be loaded, is not what was recorded, or lacks weights that the task
-            needs.
+        ModelError: it cannot be loaded, its files have changed, or it lacks weights for the task.
     """
     import torch
     import transformers
 
     name = checkpoint_name(record)
     folder = checked_folder(record)
-    quantised = quantisation(name, file_names(folder), folder)
-    if quantised:
-        raise ModelError(f"{name} {quantised.problem}; expected {quantised.expected}")
-    # No other setting for generation is used: the config decides how tokens are drawn, and not the
-    # checkpoint.
+    fault = quantisation(name, file_names(folder), folder)
+    if fault:
+        raise ModelError(f"{name} {fault.problem}; expected {fault.expected}")
+    # Other settings of the checkpoint are left out: the config decides how tokens are drawn.
     end_tokens = read_end_tokens(name, folder)
     generation_config = transformers.GenerationConfig(eos_token_id=end_tokens or None)
     # Other files may lie in the same folder; pickles are loaded only if the record has them.
@@ -216,27 +208,26 @@ def load_recorded_model(
 
 
 def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> None:
-    """Refuses weights of other sizes or depth than those of the model in `config.json`.
+    """Refuses weights of other sizes or depth than the model in `config.json`.
 
     Args:
-        name: the checkpoint's name.
-        tensors: names of the model's tensors; optional ones, which the file may lack, may be left
-            out.
+        name: the checkpoint's name, for the message.
+        tensors: names of the model's tensors, without optional ones, which a file may lack.
         info: the loading info of transformers: `mismatched_keys` (name, size in the file, size in
             the model), `missing_keys` (not in the file) and `unexpected_keys` (not in the model).
 
     Raises:
-        ModelError: names the first contradictions.
+        ModelError: names the first two contradictions.
     """
     missing = set(info["missing_keys"])
-    # Layers are numbered: of two tensors that differ in a number only, a file has both or none.
-    in_both = {DIGITS.sub("N", tensor) for tensor in tensors - missing}
+    # A file has a tensor of all layers or of none.
+    in_both = {without_layer(tensor) for tensor in tensors - missing}
     problems = []
     for tensor, size_in_file, size_in_model in sorted(info["mismatched_keys"]):
         if tensor in tensors:
             problems.append(f"{tensor} is {shape(size_in_file)}, not {shape(size_in_model)}")
     for tensor in sorted(missing):
-        if DIGITS.sub("N", tensor) in in_both:
+        if without_layer(tensor) in in_both:
             problems.append(f"{tensor} is missing")
     problems += [
         f"{tensor} is left over" for tensor in surplus_layers(tensors, info["unexpected_keys"])
@@ -248,27 +239,33 @@ def check_weights_fit(name: str, tensors: set[str], info: dict[str, Any]) -> Non
         )
 
 
-def surplus_layers(tensors: set[str], unexpected: Iterable[str]) -> list[str]:
-    """Returns the sorted tensors of layers that are in the file, but missing in the model.
+def surplus_layers(tensors: set[str], surplus: Iterable[str]) -> list[str]:
+    """Returns, sorted, the tensors in the file that belong to layers which the model lacks.
 
+    These are further layers of a stack, or the layers of a part to which the config gives none.
     Other surplus tensors are no contradiction: heads of other tasks, poolers, or a decoder that the
     task does not need.
 
     Args:
         tensors: names of the model's tensors.
-        unexpected: names of tensors that are in the file and not in the model.
+        surplus: names of tensors that are in the file and not in the model.
     """
-    in_model = {DIGITS.sub("N", tensor) for tensor in tensors}
-    layered = {model_part(tensor) for tensor in tensors if LAYER.search(tensor)}
-    without_layers = {model_part(tensor) for tensor in tensors} - layered
-    surplus = []
-    for tensor in sorted(unexpected):
-        is_further_layer = DIGITS.sub("N", tensor) in in_model
-        # The config may give a part of the model no layers at all.
-        is_first_layer = LAYER.search(tensor) and model_part(tensor) in without_layers
+    in_model = {without_layer(tensor) for tensor in tensors}
+    parts_with_layers = {model_part(tensor) for tensor in tensors if LAYER_NUMBER.search(tensor)}
+    parts_without_layers = {model_part(tensor) for tensor in tensors} - parts_with_layers
+    layers = []
+    for tensor in sorted(surplus):
+        is_further_layer = without_layer(tensor) in in_model
+        has_layer = LAYER_NUMBER.search(tensor) is not None
+        is_first_layer = has_layer and model_part(tensor) in parts_without_layers
         if is_further_layer or is_first_layer:
-            surplus.append(tensor)
-    return surplus
+            layers.append(tensor)
+    return layers
+
+
+def without_layer(tensor: str) -> str:
+    """Returns a tensor's name without numbers, such as `encoder.layer.N.bias`."""
+    return DIGITS.sub("N", tensor)
 
 
 def model_part(tensor: str) -> str:
@@ -282,7 +279,7 @@ def shape(size: Iterable[int]) -> str:
 
 
 def switches(record: Mapping[str, Any]) -> dict[str, bool]:
-    """Returns the permissions of transformers as it loads: no downloads, and code only if allowed.
+    """Returns arguments of transformers: no downloads, and code of the checkpoint only if allowed.
 
     Without them, transformers asks on the terminal whether to run code.
     """
@@ -291,7 +288,7 @@ def switches(record: Mapping[str, Any]) -> dict[str, bool]:
 
 @contextmanager
 def without_load_report() -> Iterator[None]:
-    """Keeps transformers from printing a table of unfitting tensors; see `check_weights_fit`."""
+    """Stops transformers from printing its table of tensors; see `check_weights_fit`."""
     from transformers.utils import logging
 
     before = logging.get_verbosity()
@@ -309,7 +306,7 @@ def loading_errors(name: str) -> Iterator[None]:
         yield
     except UserError:
         raise
-    # Files that are wrong in their own way fail wherever transformers does not check them.
+    # Damaged files may fail anywhere, as transformers does not check them.
     except Exception as error:
         raise ModelError(
             f"{name} cannot be loaded ({first_line(error)}); expected files that "

@@ -9,7 +9,7 @@ from biasgrid.inference.checkpoints.unsupported import FolderProblem
 
 SEVERAL = "multi_label_classification"
 ACTIVATIONS = {SEVERAL: "sigmoid", "single_label_classification": "softmax"}
-"""What makes probabilities of the outputs of a classifier, by its `problem_type`."""
+"""The function that makes probabilities of a classifier's outputs, by its `problem_type`."""
 REGRESSION = "regression"
 
 
@@ -22,10 +22,10 @@ def class_problems(
     """Yields a problem if a classifier's classes have other names, or are not exclusive.
 
     Args:
-        config: the content of its config.json.
-        classes: names that its classes must have, in any order and case; empty for scorers.
-        scored: names that a scorer must have among its classes; empty for classifiers.
-        activation: of scorers, see `activation_problem`.
+        config: its config.json.
+        classes: the names that its classes must have, in any order and case; empty if any will do.
+        scored: the classes that a scorer needs; empty for other classifiers.
+        activation: the activation of a scorer, see `activation_problem`.
     """
     problem_type = config.get("problem_type")
     names = class_labels(config)
@@ -43,8 +43,8 @@ def class_problems(
                 "the same names, in any order: see `id2label` in its config.json and `labels` "
                 "of the model",
             )
-    known = set(map(str.casefold, names))
-    missing = [name for name in scored if name.casefold() not in known]
+    folded = set(map(str.casefold, names))
+    missing = [name for name in scored if name.casefold() not in folded]
     if missing:
         yield FolderProblem(
             f"contains a classifier of the classes {names}, without {missing}",
@@ -55,10 +55,10 @@ def class_problems(
 def class_labels(config: dict[str, Any]) -> list[str]:
     """Returns the names of a classifier's classes; empty if its config.json is not valid."""
     # Transformers gives a model without names two classes of these names.
-    label_of = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
-    if not isinstance(label_of, dict):
+    labels = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
+    if not isinstance(labels, dict):
         return []
-    return [str(label) for label in label_of.values()]
+    return [str(label) for label in labels.values()]
 
 
 def class_problem(kind: str | None) -> FolderProblem | None:

@@ -1,4 +1,4 @@
-"""What a model costs to run, told from a checkpoint's files without loading it."""
+"""The cost of running a model, estimated from a checkpoint's files without loading it."""
 
 from __future__ import annotations
 
@@ -22,43 +22,38 @@ WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 def parameters(folder: Path) -> int | None:
     """Counts the parameters that every token of an input passes through.
 
-    These are all parameters but the embeddings, which are looked up, and the projection to the
-    vocabulary, which the engine computes at the mask alone: those with `embed` in their name or
-    with a row for each word of the vocabulary. They are counted in the headers of the safetensors
-    files. Where the weights are pickled, the layers that the config.json tells of are counted, 2 d
-    L (2 d + f) for L layers of width d and inner width f (Kaplan et al. 2020, Scaling Laws for
-    Neural Language Models, section 2.1). Parameters that several layers share (ALBERT) count once.
+    Embeddings are only looked up, and the projection to the vocabulary is computed at the mask
+    alone: neither counts, see `is_embedding`. Sizes are read from the headers of safetensors files.
+    For pickled weights the number is estimated from config.json: 2 d L (2 d + f) for L layers of
+    width d and inner width f (Kaplan et al. 2020, Scaling Laws for Neural Language Models, section
+    2.1). Parameters that several layers share (ALBERT) count once.
 
     Returns:
-        The number, None where neither file tells it.
+        The number; None if neither file has the sizes.
     """
     from safetensors import SafetensorError, safe_open
 
-    count = 0
+    total = 0
     try:
         config = read_checkpoint_json(str(folder), folder / CONFIG)
         for file in sorted(folder.glob("model*.safetensors")):
             with safe_open(file, framework="numpy") as tensors:
                 shapes = {name: tensors.get_slice(name).get_shape() for name in tensors.keys()}  # noqa: SIM118
-            count += sum(
-                prod(shape)
-                for name, shape in shapes.items()
-                if not is_embedding(name, shape, config)
-            )
+            for name, shape in shapes.items():
+                if not is_embedding(name, shape, config):
+                    total += prod(shape)
     except (OSError, UserError, SafetensorError):
         return None
-    return count or count_layer_parameters(config)
+    return total or count_layer_parameters(config)
 
 
 def is_embedding(name: str, shape: Sequence[int], config: dict[str, Any]) -> bool:
-    """Says whether a tensor is looked up, or projects to the vocabulary."""
+    """Whether a tensor is an embedding, or has a row for each entry of the vocabulary."""
     return "embed" in name or (len(shape) > 0 and shape[0] == config.get("vocab_size"))
 
 
 def count_layer_parameters(config: dict[str, Any]) -> int | None:
-    """Counts the parameters of the layers that a model's config.json tells of, None where it does
-    not.
-    """
+    """Estimates the parameters of all layers by config.json; None if it lacks their sizes."""
     width = config.get("hidden_size", config.get("dim"))
     layers = config.get("num_hidden_layers", config.get("n_layers"))
     inner = config.get("intermediate_size", config.get("hidden_dim"))
@@ -68,25 +63,27 @@ def count_layer_parameters(config: dict[str, Any]) -> int | None:
 
 
 def load_fast_tokenizer(file: Path) -> Tokenizer | None:
-    """Loads a tokenizer.json without transformers, None where it is missing or damaged."""
+    """Loads a tokenizer.json without transformers; None if it is missing or damaged."""
     from tokenizers import Tokenizer
 
     try:
-        backend = Tokenizer.from_file(str(file))
-    except Exception:  # tokenizers raises nothing narrower
+        tokenizer = Tokenizer.from_file(str(file))
+    # The library raises no narrower class.
+    except Exception:
         return None
-    backend.no_padding()
-    backend.no_truncation()
-    return backend
+    # As in `read_tokenizer`.
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 class RequestText(NamedTuple):
-    """What an instance asks.
+    """The texts of an instance.
 
     Attributes:
         context: a text that comes with the question; may be empty.
         question: the question; for masked language models with the mask.
-        words: the words whose probabilities masked language models are asked for.
+        words: the candidates that a masked language model scores at the mask.
     """
 
     context: str
@@ -98,31 +95,31 @@ class ReadingMethod(NamedTuple):
     """How a model reads an instance.
 
     Attributes:
-        joined: whether it reads context and question as one, and words at a mask in it.
-        scoring: where it scores sentences, the name of the formula; the question is the sentence,
-            the context what it is compared with or stands in.
+        is_joined: whether context and question are one text, with words at a mask in it.
+        scoring: the name of a formula that scores sentences; "" if none are scored. The question is
+            then the sentence, and the context its partner or the sentence with BLANK.
     """
 
-    joined: bool = False
+    is_joined: bool = False
     scoring: str = ""
 
 
 def tokens_per_instance(
-    backend: Tokenizer, texts: Sequence[RequestText], method: ReadingMethod
+    tokenizer: Tokenizer, texts: Sequence[RequestText], method: ReadingMethod
 ) -> float:
     """Returns the mean number of tokens of all inputs of an instance, special tokens included.
 
     Args:
-        backend: the model's tokenizer.
-        texts: what instances ask, at least one.
+        tokenizer: the model's tokenizer.
+        texts: the texts of instances, at least one.
         method: how the model reads them.
     """
 
     def encode_text(text: str) -> list[int]:
-        return backend.encode(text).ids
+        return tokenizer.encode(text).ids
 
     if method.scoring:
-        special = len(backend.encode(""))
+        special = len(tokenizer.encode(""))
         return fmean(count_sentence_tokens(encode_text, text, special, method) for text in texts)
     inputs: list[str | tuple[str, str]] = []
     for text in texts:
@@ -130,13 +127,15 @@ def tokens_per_instance(
             inputs.append((text.question, text.context))
         else:
             inputs.append(f"{text.context} {text.question}".strip())
-    lengths = [len(encoding) for encoding in backend.encode_batch(inputs)]
-    if not method.joined:
+    lengths = [len(encoding) for encoding in tokenizer.encode_batch(inputs)]
+    if not method.is_joined:
         return fmean(lengths)
     counts = []
     for length, text in zip(lengths, texts, strict=True):
-        spaced = [f" {word}" for word in text.words]
-        words = [backend.encode(word, add_special_tokens=False).ids for word in spaced]
+        words = []
+        for word in text.words:
+            encoding = tokenizer.encode(f" {word}", add_special_tokens=False)
+            words.append(encoding.ids)
         counts.append(count_input_tokens(length, words))
     return fmean(counts)
 
@@ -150,9 +149,9 @@ def count_sentence_tokens(
     """Counts the tokens of the inputs that score a sentence.
 
     Args:
-        tokens: makes tokens of a text.
-        text: the sentence, and what it is compared with or stands in.
-        special: how many special tokens a text has.
+        tokens: tokenizes a text.
+        text: the sentence and its context, see `ReadingMethod`.
+        special: the number of special tokens of a text.
         method: how the model reads it.
     """
     scoring = SCORINGS[method.scoring]
@@ -163,27 +162,26 @@ def count_sentence_tokens(
 def count_input_tokens(length: int, words: Sequence[Sequence[int]]) -> int:
     """Counts the tokens of the inputs that score words at a mask.
 
-    A word of n tokens has n inputs, in which n tokens stand in place of the mask; those that differ
-    in nothing are one (as with the scoring `joint`; with others a few more may differ, see
-    `candidate_tokens.masked_tokens`).
+    A word of n tokens has n inputs, with n tokens in place of the mask. Equal inputs of several
+    words count once, as with the scoring `joint`; with others a few more inputs may differ, see
+    `candidate_tokens.masked_tokens`.
 
     Args:
-        length: tokens of the text with one mask.
-        words: the token ids of each word; none for a text that is asked as it is.
+        length: the number of tokens of the text with one mask.
+        words: the token ids of each word; without words the text itself is the only input.
     """
     inputs = {(tuple(ids[:read]), len(ids)) for ids in words for read in range(len(ids))}
     return sum(length + size - 1 for _, size in inputs) or length
 
 
 SPECIAL = 2
-"""How many tokens BERT and its kin put around a text."""
+"""Special tokens of BERT and similar models around a text."""
 
 
 def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> float:
-    """Estimates `tokens_per_instance` without a tokenizer: each word and each mark counts as a
-    token.
+    """Estimates `tokens_per_instance` without a tokenizer: each word and mark counts as a token.
 
-    BERT and its kin put two tokens around a text and three around a pair. Where no sentence is
+    Special tokens are counted as in BERT: two around a text, three around a pair. If no sentence is
     scored, each instance counts as one input.
     """
     if method.scoring:
@@ -194,12 +192,10 @@ def words_per_instance(texts: Sequence[RequestText], method: ReadingMethod) -> f
 
 
 def with_ends(text: str) -> list[str]:
-    """Returns the words and marks of a text, and empty ones that stand for the special tokens
-    around it.
-    """
+    """Returns the words and marks of a text, between empty strings for the special tokens."""
     return ["", *WORD_OR_MARK.findall(text), ""]
 
 
 def is_pair(text: RequestText, method: ReadingMethod) -> bool:
-    """Says whether a model reads two texts."""
-    return bool(text.context) and not method.joined
+    """Whether a model reads an instance as a pair of texts."""
+    return bool(text.context) and not method.is_joined

@@ -1,4 +1,4 @@
-"""Fetches the files of checkpoints that count, and records their digests."""
+"""Fetches checkpoints, and makes their records, with the digests of all files that count."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.files import digest_file
-from biasgrid.inference.checkpoints.checkpoint import ModelError, read_record
+from biasgrid.inference.checkpoints.checkpoint import ModelError, has_checkpoint, read_record
 from biasgrid.inference.checkpoints.files import (
     CHAT_KEY,
     CONFIG,
@@ -30,7 +30,7 @@ from biasgrid.inference.checkpoints.files import (
     without_weights,
 )
 from biasgrid.inference.checkpoints.unsupported import (
-    ADAPTERS,
+    ADAPTER_CONFIG,
     missing_config,
     other_tokenizer,
     other_weights,
@@ -39,6 +39,7 @@ from biasgrid.inference.checkpoints.unsupported import (
 
 
 def make_record(
+    *,
     checkpoint: str | None,
     folder: str | None,
     revision: str | None,
@@ -54,22 +55,22 @@ def make_record(
     changes, and not when other files lie beside it.
 
     Args:
-        checkpoint: a repository of the hub; None if `folder` is given.
-        folder: a local folder; None if `checkpoint` is given.
+        checkpoint: a repository of the hub; None for a folder.
+        folder: a local folder. Not read if there is a `checkpoint`.
         revision: the commit, tag or branch of the repository; None for its default branch.
         weights: whether the weights are needed, or the tokenizer alone.
         allow_pickle: whether weights may be pickled files, which can run code when they are loaded.
         allow_remote_code: whether code that comes with the checkpoint may be run.
         training: how the workflow trained the checkpoint; None if it did not.
-        commit: the commit that an earlier record names. It is fetched in place of `revision`, so
-            that a branch stays where it was at its first fetch. None takes the commit that
-            `revision` has now.
+        commit: the commit in an earlier record. It is fetched in place of `revision`, so that a
+            branch stays where it was at its first fetch. None for the commit that `revision` has
+            now.
 
     Returns:
-        `checkpoint` and `folder` as given, `requested` the given revision, `revision` the
-        fetched commit (None for a folder), `files` the SHA-256 of each file by name,
-        `weights` and `tokenizer` one SHA-256 for the files of each (None without weights), and
-        `allow_remote_code` and `training` as given.
+        `checkpoint` and `folder` as above; `requested`, the argument `revision`; `revision`, the
+        fetched commit (None for a folder); `files`, the SHA-256 of each file by name; `weights`,
+        one SHA-256 for all files of weights (None without weights); `tokenizer`, likewise; and
+        `allow_remote_code` and `training` as above.
         Three keys are missing if they would be empty: `chat_template`, the SHA-256 of the template;
         `generation_config`, the settings of generation_config.json, split into used and unused
         ones; `other_files`, the SHA-256 by name of files that only some uses depend on.
@@ -79,29 +80,36 @@ def make_record(
             run code that is not allowed.
     """
     name = str(checkpoint or folder)
-    wanted = without_weights(allow_remote_code)
+    patterns = without_weights(allow_remote_code=allow_remote_code)
+    fetched_commit = None
     if checkpoint is None:
         path = existing_folder(name)
         names = file_names(path)
     else:
         # Takes longer to import than a folder's files take to read.
-        from biasgrid.inference.checkpoints.hub import download_checkpoint, list_files, verify
+        from biasgrid.inference.checkpoints.hub import (
+            commit_in_path,
+            download_checkpoint,
+            list_files,
+            verify,
+        )
 
         # The config of an adapter is needed only to refuse it with the name of its base model.
-        without_adapter_weights = (*wanted, *OTHER_FILES, *ADAPTERS[:1])
-        path = download_checkpoint(checkpoint, commit or revision, without_adapter_weights)
+        first_files = (*patterns, *OTHER_FILES, ADAPTER_CONFIG)
+        path = download_checkpoint(checkpoint, commit or revision, first_files)
+        fetched_commit = commit_in_path(path)
         names = list_files(checkpoint, path)
-    check_all_read(name, names, path, allow_remote_code, weights)
-    check_completeness(name, names, weights)
-    check_code(name, path, weights, allow_remote_code)
-    weight_files = choose_weights(name, names, allow_pickle) if weights else []
-    files = sorted([*matching(names, wanted), *weight_files])
+    check_all_read(name, names, path, allow_remote_code=allow_remote_code, weights=weights)
+    check_completeness(name, names, weights=weights)
+    check_code(name, path, weights=weights, is_allowed=allow_remote_code)
+    weight_files = choose_weights(name, names, allow_pickle=allow_pickle) if weights else []
+    files = sorted([*matching(names, patterns), *weight_files])
     other_files = unusual_files(names)
-    if checkpoint is not None:
+    if checkpoint is not None and fetched_commit is not None:
         remaining = [*weight_files, *other_files]
         if remaining:
-            download_checkpoint(checkpoint, path.name, remaining)
-        verify(checkpoint, path.name, [*files, *other_files])
+            download_checkpoint(checkpoint, fetched_commit, remaining)
+        verify(checkpoint, fetched_commit, [*files, *other_files])
     if weights:
         check_weights(name, path, weight_files)
     digests = digest_files(path, files)
@@ -110,7 +118,7 @@ def make_record(
         "checkpoint": checkpoint,
         "folder": folder,
         "requested": revision,
-        "revision": None if checkpoint is None else path.name,
+        "revision": fetched_commit,
         "files": digests,
         "weights": joint_digest(digests, weight_files) if weights else None,
         "tokenizer": joint_digest(digests, tokenizer_files),
@@ -140,13 +148,14 @@ def make_keys_record(keys: Mapping[str, Any], files: Iterable[str] = ()) -> dict
         files: files whose content decides its answers, too.
 
     Returns:
-        As `make_record`, with `keys` as given and None for all that only checkpoints have.
+        The same keys as `make_record`, None for facts about checkpoints, and `keys`; see
+        `checkpoint.has_checkpoint`.
     """
-    of_checkpoints = dict.fromkeys(
+    checkpoint_facts = dict.fromkeys(
         ("checkpoint", "folder", "requested", "revision", "weights", "tokenizer", "training")
     )
     digests = digest_files(Path(), files)
-    return {**of_checkpoints, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
+    return {**checkpoint_facts, "files": digests, "allow_remote_code": False, "keys": dict(keys)}
 
 
 def make_source_record(
@@ -158,7 +167,7 @@ def make_source_record(
         source: the arguments of `make_record` or `make_keys_record`.
         earlier: path of an earlier record, which may be missing: a tag or branch keeps its commit.
     """
-    if "keys" in source:
+    if not has_checkpoint(source):
         return make_keys_record(**source)
     commit = None
     if earlier:
@@ -167,7 +176,9 @@ def make_source_record(
 
 
 def recorded_commit(path: str | Path, checkpoint: str | None, revision: str | None) -> str | None:
-    """Returns the commit of a revision at the time of its first fetch; None if it is not on record.
+    """Returns the commit of a revision at the time of its first fetch.
+
+    None if there is no record, it is damaged, or it is of another checkpoint or revision.
 
     Args:
         path: path of the record, which may be missing.
@@ -198,6 +209,7 @@ def check_all_read(
     name: str,
     names: Collection[str],
     path: Path,
+    *,
     allow_remote_code: bool,
     weights: bool = True,
 ) -> None:
@@ -208,14 +220,16 @@ def check_all_read(
         names: the names of its files.
         path: the folder of its JSON files.
         allow_remote_code: whether code that comes with the checkpoint may be run.
-        weights: whether the model is loaded, too; else the tokenizer alone.
+        weights: whether the model is loaded, too. The names of files count only then: a tokenizer
+            is the same with an adapter or other weights.
 
     Raises:
         ModelError: names the first such file, and the remedy.
     """
-    # A tokenizer is the same with an adapter or other weights.
     relevant = names if weights else ()
-    for problem, expected in unsupported_files(name, relevant, path, allow_remote_code):
+    for problem, expected in unsupported_files(
+        name, relevant, path, allow_remote_code=allow_remote_code
+    ):
         raise ModelError(f"{name} {problem}; expected {expected}")
 
 
@@ -230,8 +244,12 @@ def check_config(name: str, names: Collection[str]) -> None:
         raise ModelError(f"{name} {problem}; expected {expected}")
 
 
-def check_completeness(name: str, names: Collection[str], weights: bool) -> None:
-    """Refuses a checkpoint without a tokenizer's vocabulary, or a model's without its config."""
+def check_completeness(name: str, names: Collection[str], *, weights: bool) -> None:
+    """Refuses a checkpoint without vocabulary or, if its model is loaded, without config.
+
+    Raises:
+        ModelError: names the missing or unsupported files.
+    """
     if weights:
         check_config(name, names)
     if not matching(names, VOCABULARIES):
@@ -241,16 +259,16 @@ def check_completeness(name: str, names: Collection[str], weights: bool) -> None
         raise ModelError(f"{name} has no tokenizer; expected one of {', '.join(VOCABULARIES)}")
 
 
-def choose_weights(name: str, names: Iterable[str], allow_pickle: bool) -> list[str]:
-    """Names the files of the weights: safetensors if there are any, else pickles if allowed.
+def choose_weights(name: str, names: Iterable[str], *, allow_pickle: bool) -> list[str]:
+    """Returns the files of the weights: safetensors if there are any, else pickles if allowed.
 
     Raises:
         ModelError: there are no weights, or only pickled ones, which are not allowed.
     """
     names = tuple(names)
-    chosen = weights_among(names, allow_pickle)
-    if chosen:
-        return chosen
+    files = weights_among(names, allow_pickle=allow_pickle)
+    if files:
+        return files
     pickled = matching(names, PICKLED_WEIGHTS)
     if pickled:
         raise ModelError(
@@ -285,7 +303,7 @@ def check_weights(name: str, path: Path, weight_files: Collection[str]) -> None:
             raise ModelError(f"{name}: {index} names {listed}; expected only {expected}")
 
 
-def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
+def check_code(name: str, path: Path, *, weights: bool, is_allowed: bool) -> None:
     """Refuses a checkpoint that runs code which is not allowed, or was not fetched.
 
     Its files name such code under `auto_map`. It is needed for model types and tokenizers that
@@ -295,26 +313,26 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
         name: the checkpoint's name, for messages.
         path: the folder of its files.
         weights: whether the model is loaded, too; else the tokenizer alone.
-        allowed: whether code that comes with the checkpoint may be run.
+        is_allowed: whether code that comes with the checkpoint may be run.
 
     Raises:
         ModelError: code would run that is not allowed, or lies in another repository.
     """
     config = read_checkpoint_json(name, path / CONFIG)
     tokenizer = read_checkpoint_json(name, path / TOKENIZER_CONFIG)
-    code_of_model = config.get("auto_map") if weights else None
-    code = [code_of_model, tokenizer.get("auto_map")]
+    model_code = config.get("auto_map") if weights else None
+    code = [model_code, tokenizer.get("auto_map")]
     if not any(code):
         return
     # Transformers writes `owner/repository--module.Class` for code of another repository.
     elsewhere = sorted({reference for reference in strings(code) if "--" in reference})
-    if allowed and elsewhere:
+    if is_allowed and elsewhere:
         raise ModelError(
             f"{name} runs code from another repository ({elsewhere[0]}), which is not fetched; "
             "expected its own code: put both into one folder, correct `auto_map` there, "
             "and set `folder`"
         )
-    foreign = [] if allowed else foreign_parts(config, tokenizer, weights)
+    foreign = [] if is_allowed else foreign_parts(config, tokenizer, weights=weights)
     if foreign:
         raise ModelError(
             f"{name} runs its own code ({', '.join(foreign)} not known to transformers), which is "
@@ -324,9 +342,9 @@ def check_code(name: str, path: Path, weights: bool, allowed: bool) -> None:
 
 
 def foreign_parts(
-    config: Mapping[str, Any], tokenizer: Mapping[str, Any], weights: bool
+    config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, weights: bool
 ) -> list[str]:
-    """Names the parts of a checkpoint that transformers has no code for, but the checkpoint has.
+    """Names the parts of a checkpoint that run its own code, as transformers has none for them.
 
     Args:
         config: the content of config.json.
@@ -366,6 +384,6 @@ def digest_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
 
 
 def joint_digest(digests: Mapping[str, str], names: Iterable[str]) -> str:
-    """Returns one SHA-256 of some files: of their sorted digests, one a line."""
+    """Returns one SHA-256 for some files: of their sorted digests, one a line."""
     lines = sorted(digests[name] for name in names)
     return sha256("\n".join(lines).encode()).hexdigest()

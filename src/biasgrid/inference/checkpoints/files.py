@@ -1,4 +1,4 @@
-"""Which files of a checkpoint count, and what those in JSON say."""
+"""The files of a checkpoint that count, and settings in its JSON files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONFIG = "config.json"
 GENERATION_CONFIG = "generation_config.json"
 END_KEY = "eos_token_id"
 IGNORED_KEYS = ("_from_model_config", "transformers_version", "bos_token_id", "pad_token_id")
-"""Keys of a generation_config.json that change no text that goes on from a prompt."""
+"""Keys of a generation_config.json that have no effect on a text behind a prompt."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
 CHAT_TEMPLATE = "chat_template.jinja"
 CHAT_KEY = "chat_template"
@@ -37,16 +37,14 @@ TOKENIZER_FILES = (
 PROCESSOR_TEMPLATES = ("chat_template.json", "processor_config.json")
 """Where models that also take pictures may have the chat template that their tokenizer lacks."""
 MODULES = "modules.json"
-"""What an encoder of sentences is made of, in the folders that it names."""
+"""Lists the modules of a sentence encoder, and their folders."""
 OTHER_FILES = (
     *PROCESSOR_TEMPLATES,
     MODULES,
     "config_sentence_transformers.json",
     "sentence_*_config.json",
 )
-"""Files that decide the numbers of some uses; a record has their digests apart from those of other
-files.
-"""
+"""Files that decide the numbers of some uses only; a record lists their digests by themselves."""
 MODULE_CONFIGS = "[0-9]*_*/config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
@@ -72,8 +70,8 @@ def file_names(folder: str | Path) -> list[str]:
     return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
 
-def without_weights(allow_remote_code: bool) -> tuple[str, ...]:
-    """Returns the patterns of config, tokenizer, and code if it may run."""
+def without_weights(*, allow_remote_code: bool) -> tuple[str, ...]:
+    """Returns the patterns of the files of config, tokenizer and, if it may run, code."""
     patterns = (CONFIG, GENERATION_CONFIG, *TOKENIZER_FILES)
     return (*patterns, "*.py") if allow_remote_code else patterns
 
@@ -84,16 +82,16 @@ def unusual_files(names: Iterable[str]) -> list[str]:
     These are `OTHER_FILES`, and the configs of the modules of sentence encoders.
     """
     names = tuple(names)
-    others = matching(names, OTHER_FILES)
+    files = matching(names, OTHER_FILES)
     if MODULES in names:
-        # The asterisk of `fnmatch` also matches slashes.
-        others += [
-            name for name in names if fnmatchcase(name, MODULE_CONFIGS) and name.count("/") == 1
-        ]
-    return sorted(others)
+        for name in names:
+            # The asterisk of `fnmatch` also matches slashes.
+            if fnmatchcase(name, MODULE_CONFIGS) and name.count("/") == 1:
+                files.append(name)
+    return sorted(files)
 
 
-def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
+def weights_among(names: Iterable[str], *, allow_pickle: bool) -> list[str]:
     """Returns the files of the weights: safetensors if there are any, else pickles if allowed."""
     names = tuple(names)
     safe = matching(names, SAFE_WEIGHTS)
@@ -103,9 +101,9 @@ def weights_among(names: Iterable[str], allow_pickle: bool) -> list[str]:
 
 
 def files_that_count(
-    folder: str | Path, weights: bool, allow_pickle: bool, allow_remote_code: bool
+    folder: str | Path, *, weights: bool, allow_pickle: bool, allow_remote_code: bool
 ) -> list[str]:
-    """Returns the sorted paths of the files in a folder that the record of its checkpoint has.
+    """Returns the sorted paths of the files in a folder that the checkpoint's record lists.
 
     Args:
         folder: the folder, which may be missing.
@@ -114,10 +112,11 @@ def files_that_count(
         allow_remote_code: whether code that comes with the checkpoint may be run.
     """
     names = file_names(folder)
-    counting = [*matching(names, without_weights(allow_remote_code)), *unusual_files(names)]
+    patterns = without_weights(allow_remote_code=allow_remote_code)
+    files = [*matching(names, patterns), *unusual_files(names)]
     if weights:
-        counting += weights_among(names, allow_pickle)
-    return sorted(str(Path(folder, name)) for name in counting)
+        files += weights_among(names, allow_pickle=allow_pickle)
+    return sorted(str(Path(folder, name)) for name in files)
 
 
 def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
@@ -181,14 +180,16 @@ def read_end_tokens(name: str, folder: Path) -> list[int]:
 
 
 def generation_keys(name: str, folder: Path) -> dict[str, Any]:
-    """Returns the used and unused settings of generation_config.json; empty without any.
+    """Returns the record's `generation_config`: the settings that are used and those that are not.
+
+    Empty without settings. Only the end tokens are used (`taken`); the config decides the rest.
 
     Raises:
         UserError: the file is not JSON.
     """
     config = read_checkpoint_json(name, folder / GENERATION_CONFIG)
-    kept = {key: value for key, value in config.items() if key not in IGNORED_KEYS}
-    if not kept:
+    settings = {key: value for key, value in config.items() if key not in IGNORED_KEYS}
+    if not settings:
         return {}
-    taken = {END_KEY: kept.pop(END_KEY)} if END_KEY in kept else {}
-    return {"generation_config": {"taken": taken, "not_taken": kept}}
+    used = {END_KEY: settings.pop(END_KEY)} if END_KEY in settings else {}
+    return {"generation_config": {"taken": used, "not_taken": settings}}

@@ -1,6 +1,4 @@
-"""Downloads from the hub: files of one commit, checked against what the hub says of them, with
-clear refusals.
-"""
+"""Downloads from the hub: the files of one commit, checked against the digests on the hub."""
 
 from __future__ import annotations
 
@@ -36,20 +34,19 @@ FAILURES = (HTTPError, OSError, HFValidationError, XetDownloadError)
 
 
 def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collection[str]) -> Path:
-    """Downloads files of a repository, but for those that are in the cache; connections that break
-    are taken up again.
+    """Downloads files of a repository that are not in the cache; resumes broken downloads.
 
     Args:
         checkpoint: the repository.
-        revision: its commit, tag or branch, None for its main branch.
-        patterns: the files to download: by patterns those that lie in no folder of the repository,
-            others by name.
+        revision: its commit, tag or branch; None for its main branch.
+        patterns: names of files, or patterns of names. If all are without a slash, files in folders
+            of the repository are left out.
 
     Returns:
-        The folder in the cache that has them, which is named by the commit.
+        The folder in the cache; see `commit_in_path`.
 
     Raises:
-        ModelError: they cannot be downloaded.
+        ModelError: a file cannot be downloaded.
     """
     with explain_failures(checkpoint, revision):
         nested = any("/" in pattern for pattern in patterns)
@@ -60,13 +57,19 @@ def download_checkpoint(checkpoint: str, revision: str | None, patterns: Collect
     return Path(folder)
 
 
+def commit_in_path(folder: Path) -> str:
+    """Returns the commit of a folder in the cache of the hub, which is the folder's name."""
+    return folder.name
+
+
 def list_files(checkpoint: str, folder: Path) -> list[str]:
-    """Names all files of a repository at the commit that a folder in the cache is named by.
+    """Names all files of a repository at the commit of a folder in the cache.
 
     If the cache has no list of them, these are the files in the folder.
     """
+    commit = commit_in_path(folder)
     try:
-        return [file.path for file in get_cached_repo_tree(checkpoint, revision=folder.name)]
+        return [file.path for file in get_cached_repo_tree(checkpoint, revision=commit)]
     except CachedRepoTreeNotFoundError:
         return file_names(folder)
 
@@ -105,7 +108,7 @@ def verify(checkpoint: str, commit: str, names: Collection[str]) -> None:
 
 
 def remove(path: Path) -> None:
-    """Removes a file of the cache, through all links that lead to its content."""
+    """Removes a file of the cache, with all links on the way to its content."""
     while path.is_symlink():
         target = path.parent / path.readlink()
         path.unlink()

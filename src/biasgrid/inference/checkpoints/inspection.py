@@ -1,4 +1,4 @@
-"""Finds problems of a checkpoint in a local folder by names and headers, without loading it."""
+"""Finds problems of a checkpoint in a local folder by file names and headers."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ from biasgrid.inference.checkpoints.unsupported import (
 
 
 class CheckpointUse(NamedTuple):
-    """What a checkpoint is wanted for.
+    """The use that a config makes of a checkpoint.
 
     Attributes:
         allow_pickle: whether its weights may be pickled files.
         allow_remote_code: whether code that comes with it may be run.
         served: whether a server loads it.
-        classes: of classifiers, what its classes should be called.
-        scored: of scorers, some of its classes.
-        activation: of scorers, what makes probabilities of its outputs; None where the checkpoint
-            decides.
+        classes: the names that a classifier's classes must have; empty for other models.
+        scored: the classes that a scorer needs; empty for other models.
+        activation: the activation of a scorer; None if the checkpoint decides.
     """
 
     allow_pickle: bool = False
@@ -51,10 +50,10 @@ class CheckpointUse(NamedTuple):
     activation: str | None = None
 
 
-def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
+def inspect_folder(folder: str, use: CheckpointUse) -> Iterator[FolderProblem]:
     """Yields the problems that keep a folder from being the checkpoint of a model."""
     try:
-        yield from checkpoint_problems(folder, wanted)
+        yield from checkpoint_problems(folder, use)
     except UserError as error:
         yield FolderProblem(
             f"contains a file that cannot be read ({first_line(error)})",
@@ -62,10 +61,12 @@ def inspect_folder(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem
         )
 
 
-def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderProblem]:
+def checkpoint_problems(folder: str, use: CheckpointUse) -> Iterator[FolderProblem]:
     """Yields the same as `inspect_folder`; raises UserError if a file is not JSON."""
     names = file_names(folder)
-    unsupported = list(unsupported_files(folder, names, Path(folder), wanted.allow_remote_code))
+    unsupported = list(
+        unsupported_files(folder, names, Path(folder), allow_remote_code=use.allow_remote_code)
+    )
     yield from unsupported
     if CONFIG not in names:
         # An adapter in place of a model has no config.json: one problem is enough.
@@ -76,18 +77,18 @@ def checkpoint_problems(folder: str, wanted: CheckpointUse) -> Iterator[FolderPr
         yield other_tokenizer(names) or FolderProblem(
             "contains no tokenizer", f"one of {', '.join(VOCABULARIES)} beside config.json"
         )
-    weights = weights_among(names, wanted.allow_pickle)
+    weights = weights_among(names, allow_pickle=use.allow_pickle)
     if not weights:
         yield problem_without_weights(names)
     for name in matching(weights, ["*.safetensors"]):
         yield from weights_damage(Path(folder, name))
     # Servers load quantised weights.
-    if not wanted.served:
-        quantised = quantisation(folder, names, Path(folder))
-        if quantised:
-            yield quantised
+    if not use.served:
+        fault = quantisation(folder, names, Path(folder))
+        if fault:
+            yield fault
     config = read_checkpoint_json(folder, Path(folder, CONFIG))
-    yield from class_problems(config, wanted.classes, wanted.scored, wanted.activation)
+    yield from class_problems(config, use.classes, use.scored, use.activation)
 
 
 def problem_without_config(folder: str, names: Collection[str]) -> FolderProblem:

@@ -1,6 +1,4 @@
-"""Files of a checkpoint that decide its numbers and are not read here: it is refused, with what to
-do.
-"""
+"""Finds files of a checkpoint that would change its numbers, but are not supported."""
 
 from __future__ import annotations
 
@@ -16,8 +14,9 @@ from biasgrid.inference.checkpoints.files import (
 )
 
 CHECKPOINT = f"a folder with a checkpoint: {CONFIG}, weights and tokenizer"
+ADAPTER_CONFIG = "adapter_config.json"
 ADAPTERS = (
-    "adapter_config.json",
+    ADAPTER_CONFIG,
     "adapter_model.*",
     "adapter.*.safetensors",
     "*_adapter.bin",
@@ -67,9 +66,7 @@ OTHER_WEIGHTS = {
         ),
     ),
 }
-"""Weights that are not read, by their names: what they are, and what is expected in place of
-them.
-"""
+"""Weights in unsupported formats by the patterns of their names: format, and what is expected."""
 OTHER_TOKENIZERS = (
     "tokenizer.model",
     "tekken.json",
@@ -81,19 +78,19 @@ OTHER_TOKENIZERS = (
 
 
 class FolderProblem(NamedTuple):
-    """What is wrong with a folder, as in `Fault`."""
+    """A problem of a checkpoint's folder, and what is expected in its place; see `Fault`."""
 
     problem: str
     expected: str
 
 
 def unsupported_files(
-    name: str, names: Collection[str], folder: Path, allow_remote_code: bool
+    name: str, names: Collection[str], folder: Path, *, allow_remote_code: bool
 ) -> Iterator[FolderProblem]:
     """Yields a problem for each unsupported file that would change a checkpoint's numbers.
 
     Args:
-        name: the checkpoint's name.
+        name: the checkpoint's name, for messages.
         names: the names of its files, including files that are not fetched.
         folder: where its JSON files are.
         allow_remote_code: whether code that comes with it may be run.
@@ -103,7 +100,7 @@ def unsupported_files(
     """
     adapters = matching(names, ADAPTERS)
     if adapters:
-        base = read_checkpoint_json(name, folder / ADAPTERS[0]).get("base_model_name_or_path")
+        base = read_checkpoint_json(name, folder / ADAPTER_CONFIG).get("base_model_name_or_path")
         of_base = f" of {base}" if isinstance(base, str) and base else ""
         files = ", ".join(adapters[:3])
         yield FolderProblem(f"contains an adapter{of_base} ({files}), which is not applied", MERGED)
@@ -170,10 +167,11 @@ def quantisation(name: str, names: Collection[str], folder: Path) -> FolderProbl
     evidence = list(settings) or matching(names, QUANTISED_FILES)
     if not evidence:
         return None
-    first = next(iter(settings.values()), None)
-    method = first.get("quant_method", first.get("format")) if isinstance(first, dict) else None
-    if method:
-        evidence.append(str(method))
+    quantisation_config = next(iter(settings.values()), None)
+    if isinstance(quantisation_config, dict):
+        method = quantisation_config.get("quant_method", quantisation_config.get("format"))
+        if method:
+            evidence.append(str(method))
     return FolderProblem(
         f"contains weights that are quantised ({', '.join(evidence)})",
         "the original weights, which run in float32; or a server that loads the quantised "

@@ -1,4 +1,4 @@
-"""What a checkpoint is for, as the class of its model tells that its config.json names."""
+"""The use of a checkpoint, by the class of its model in config.json."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 
 class Use(NamedTuple):
-    """What models of some classes are used for.
+    """The use of models of some classes.
 
     Attributes:
         task: their task.
-        classes: how the names of their classes end.
-        kind: what tables call them.
-        variant: which variant of datasets they answer; `{name}` stands for the model's name; None
-            where none.
-        needs: what a config must say of them besides, `mask` or `labels`; None for nothing.
+        classes: endings of the names of their classes.
+        kind: their name in tables.
+        variant: the variant of datasets that they answer, in which `{name}` is the model's name;
+            None if it is not known.
+        needs: a further key that a config must have for them, `mask` or `labels`; None for none.
     """
 
     task: str
@@ -26,7 +26,7 @@ class Use(NamedTuple):
 
 
 SERVED = Use("text-generation", ("ForCausalLM", "LMHeadModel"), "LLM", "llm")
-"""What servers are asked for."""
+"""The use of models behind servers."""
 USES = (
     Use("fill-mask", ("ForMaskedLM", "ForPreTraining"), "LM", "lm-{name}", "mask"),
     Use("question-answering", ("ForQuestionAnswering", "ForQuestionAnsweringSimple"), "QA", "qa"),
@@ -36,9 +36,7 @@ USES = (
 
 
 WITH_PICTURES = ("ForConditionalGeneration", "ForVision2Seq", "ForVisionText2Text")
-"""How the classes of models end that write, and take pictures beside texts, if their config has a
-part for texts.
-"""
+"""Endings of classes that write texts and take pictures, too, if their config has a text part."""
 TEXT_PARTS = ("text_config", "llm_config", "language_config")
 ENCODER_DECODER = (
     "is an encoder-decoder, which no back end supports: run it behind a "
@@ -65,9 +63,7 @@ ADVICE = {
         "texts in a config with `task: feature-extraction`"
     ),
 }
-"""What to do with models that are not asked, by how the names of their classes end; the first one
-that fits counts.
-"""
+"""Advice on unsupported models, by the ending of their class; the first one counts."""
 
 
 def checkpoint_use(config: Mapping[str, Any]) -> Use | None:

@@ -186,4 +186,4 @@ def local_files(source: Mapping[str, Any]) -> list[Any]:
     if source.get("folder") is None:
         return list(source.get("files", []))
     allowed = {key: source.get(key, False) for key in ("allow_pickle", "allow_remote_code")}
-    return list(files_that_count(source["folder"], source["weights"], **allowed))
+    return list(files_that_count(source["folder"], weights=source["weights"], **allowed))

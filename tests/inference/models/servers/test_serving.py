@@ -203,7 +203,11 @@ def test_a_template_that_writes_the_date_is_warned_of(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, template: str, more: str, warns: bool
 ) -> None:
     record = make_record(
-        None, str(save_writer(tmp_path, "llama", template)), None, weights=True, allow_pickle=False
+        checkpoint=None,
+        folder=str(save_writer(tmp_path, "llama", template)),
+        revision=None,
+        weights=True,
+        allow_pickle=False,
     )
     warn_about_date(record, Serve(command=f"vllm serve {{folder}} --port {{port}}{more}"), "served")
     assert ("model served: its chat template contains today's date" in caplog.text) == warns

@@ -357,7 +357,5 @@ def withheld_status(answer: Answer) -> str | None:
 def text_without_thoughts(answer: Answer, thoughts: Thoughts) -> tuple[str, str]:
     """Returns the text of an answer after its thoughts, and its status."""
     is_complete = answer.finish in COMPLETE
-    response, status = answer_without_thoughts(
-        thoughts.behind(answer.text), is_whole=is_complete
-    )
+    response, status = answer_without_thoughts(thoughts.behind(answer.text), is_whole=is_complete)
     return response, withheld_status(answer) or status
