@@ -105,7 +105,7 @@ def timed(send: Any, dataset: str) -> None:
     peak memory.
     """
     from biasgrid.stats.compare.all_pairs import compare_models
-    from biasgrid.stats.compare.results import cells_of
+    from biasgrid.stats.compare.results import read_cells
     from biasgrid.stats.settings import StatisticsSettings
     from biasgrid.tables.comparison import COMPARISONS
     from biasgrid.tables.files import write_table
@@ -113,7 +113,7 @@ def timed(send: Any, dataset: str) -> None:
     with TemporaryDirectory() as name:
         models = write_cells(Path(name), dataset)
         times = [time.process_time()]
-        cells = cells_of(Path(name), dataset, models)
+        cells = read_cells(Path(name), dataset, models)
         times.append(time.process_time())
         found = compare_models(dataset, cells, StatisticsSettings()).comparisons
         times.append(time.process_time())

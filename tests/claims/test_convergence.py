@@ -10,7 +10,7 @@ import pytest
 from worlds import terms_in_templates
 
 from biasgrid.groups.terms import difference
-from biasgrid.stats.compare.convergence import convergence, rank_correlation, variances_of_intervals
+from biasgrid.stats.compare.convergence import convergence, interval_variances, rank_correlation
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values
 from biasgrid.stats.settings import StatisticsSettings
@@ -144,12 +144,12 @@ def test_intervals_and_p_over_two_factors_tell_the_variance() -> None:
     ]
     values, half = 2 * random.normal(size=40), half_width(sources, 0.05)
     p = p_values(values, sources)
-    found = variances_of_intervals(values - half, values + half, p, 0.05)
+    found = interval_variances(values - half, values + half, p, 0.05)
     assert found.mean() == pytest.approx(
         sum(source.variance.mean() for source in sources), rel=0.05
     )
     assert np.isnan(
-        variances_of_intervals(values - half, values + half, np.full(40, np.nan), 0.05)
+        interval_variances(values - half, values + half, np.full(40, np.nan), 0.05)
     ).all()
 
 

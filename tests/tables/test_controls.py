@@ -19,7 +19,7 @@ from biasgrid.stats.compare.controls import (
     SizeWithInterval,
     control_difference,
     control_ratio,
-    sizes_beside_controls,
+    sizes_against_controls,
 )
 from biasgrid.stats.verdicts.summary import summarise
 from biasgrid.tables.files import validate_table
@@ -115,7 +115,7 @@ def test_sizes_stand_beside_those_of_controls() -> None:
         for name, each in ends.items()
     ]
     headlines = {name: {"mu": "", "mu_corrected": ""} for name in ends}
-    difference, ratio = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
+    difference, ratio = sizes_against_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
     assert (difference["dataset"], difference["options"]) == (
         "faith",
         "control=acts, size=mu_corrected",
@@ -164,11 +164,11 @@ def test_sizes_that_say_nothing_in_either_cell_are_not_compared(unread: str) -> 
     )
     headlines = {name: dict.fromkeys(sizes, "") for name in ("faith", "acts")}
     silenced = {name: {"negation_unread": ["group_strength"]} for name in headlines}
-    of_question, _ = sizes_beside_controls(
+    of_question, _ = sizes_against_controls(
         measures_of(rows), headlines, OF_FAITH, silenced
     ).to_dicts()
     assert of_question["options"] == "control=acts, size=question_group_strength"
-    of_shares, _ = sizes_beside_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
+    of_shares, _ = sizes_against_controls(measures_of(rows), headlines, OF_FAITH).to_dicts()
     assert of_shares["options"] == "control=acts, size=group_strength"
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from biasgrid.base.files import write_text
-from biasgrid.stats.compare.controls import sizes_beside_controls
+from biasgrid.stats.compare.controls import sizes_against_controls
 from biasgrid.stats.compare.convergence import convergence
 from biasgrid.stats.power import items_for_half_width
 from biasgrid.stats.verdicts.summary import summarise
@@ -39,7 +39,7 @@ summary, verdicts = summarise(
     controls=params.controls,
     facts=GridFacts(**params.claims, cells=provenance_by_cell),
     plan_items=partial(items_for_half_width, alpha=1 - level),
-    sizes=sizes_beside_controls(measures, params.headlines, params.controls, silenced),
+    sizes=sizes_against_controls(measures, params.headlines, params.controls, silenced),
 )
 provenance = table_provenance(
     snakemake.config,

@@ -19,7 +19,7 @@ from biasgrid.stats.control import beyond_control, control_sizes
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
 from biasgrid.stats.sums import TEMPLATES, Sums, read_cell_sums
-from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_tests_of_sizes
+from biasgrid.stats.verdicts.sizes import LARGEST_GAP, largest_gaps, with_size_tests
 from biasgrid.tables.completeness import Check, check_rows, withhold_invalid, withholds_all
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURE_KEYS, MEASURES, ROW, cell_table
@@ -71,7 +71,7 @@ def estimate_cell(
     parts, plain = read_cell_sums(family, sums, measure_options)
     numbers = numbers_of_parts(family, parts, plain, measure_options, settings)
     tests_of_sizes = getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
-    tables = [with_tests_of_sizes(numbers.estimates, tests_of_sizes)]
+    tables = [with_size_tests(numbers.estimates, tests_of_sizes)]
     if LARGEST_GAP in declared.measure_names:
         tables.append(largest_gaps(tables[0], declared.counted_measures))
     checks = check_rows(clusters(parts, settings) if CLUSTERS in declared.limits else ())

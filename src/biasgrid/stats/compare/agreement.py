@@ -53,7 +53,7 @@ def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
     return divide(products, np.sqrt(squares[0] * squares[1]))
 
 
-def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
+def correlation_interval(correlations: FloatArray, alpha: float) -> tuple[float, float]:
     """Returns the interval of a correlation over subjects: jackknife of its artanh.
 
     Args:
@@ -73,7 +73,7 @@ def interval_of(correlations: FloatArray, alpha: float) -> tuple[float, float]:
     return float(np.tanh(z[0] - half)), float(np.tanh(z[0] + half))
 
 
-def agreement_of(
+def agreement_rows(
     kind: HypothesisFamily,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
@@ -104,7 +104,7 @@ def agreement_of(
             reason = f"{count} subjects, of which at least {FEWEST_SUBJECTS} are needed"
         if reason is None:
             correlations = spearman(values[has_both], other_values[has_both])
-            low, high = interval_of(correlations, settings.alpha)
+            low, high = correlation_interval(correlations, settings.alpha)
             row["value"] = float(correlations[0])
             row["low"], row["high"] = low, high
             row["ceiling"] = ceiling(one.reliability, other.reliability)

@@ -12,18 +12,18 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from biasgrid.stats.compare.agreement import agreement_of
+from biasgrid.stats.compare.agreement import agreement_rows
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell
 from biasgrid.stats.compare.comparability import pairs_on_one_scale, reason_not_comparable
 from biasgrid.stats.compare.differences import (
     MarksOfMeasures,
     Pair,
     comparison_rows,
-    differences_of,
     is_paired,
+    model_differences,
 )
 from biasgrid.stats.compare.how_asked import ACROSS
-from biasgrid.stats.compare.ranks import order_of, ranks_of
+from biasgrid.stats.compare.ranks import rank_rows, ranked_number
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.comparison import COMPARISON_TABLES
 from biasgrid.tables.files import empty_table
@@ -106,7 +106,7 @@ def compare_cells(
         across: in what cells may differ that are compared, of `how_asked.ACROSS`.
         fair: see `compare_models`.
     """
-    numbers = CellNumbersMatrix.of(cells)
+    numbers = CellNumbersMatrix.from_cells(cells)
     pairs = []
     # Pairs that are not listed, such as of two runs, are not comparable.
     comparable = np.diag([not cell.numbers.is_empty() for cell in cells])
@@ -120,13 +120,13 @@ def compare_cells(
     for kind in numbers.kinds if pairs else ():
         measure = str(numbers.names["measure"][int(kind.rows[0])])
         own_pairs, sets = pairs_on_one_scale(measure, cells, pairs, comparable)
-        differences = differences_of(numbers, kind, own_pairs, settings)
+        differences = model_differences(numbers, kind, own_pairs, settings)
         rows = comparison_rows(differences, numbers, cells, own_pairs, settings, marks)
         tables["comparisons"].append(rows)
         if not kind.is_of_parts:
-            order = order_of(differences, numbers, own_pairs, fair.get(measure), settings)
-            tables["ranks"].extend(ranks_of(order, numbers, cells, own_pairs, sets, settings))
-        tables["agreement"].extend(agreement_of(kind, numbers, cells, pairs, settings))
+            order = ranked_number(differences, numbers, own_pairs, fair.get(measure), settings)
+            tables["ranks"].extend(rank_rows(order, numbers, cells, own_pairs, sets, settings))
+        tables["agreement"].extend(agreement_rows(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(parts, name, dataset) for name, parts in tables.items()))
 
 

@@ -120,7 +120,7 @@ class LeftOutNumbers(NamedTuple):
     counted: FloatArray | None = None
 
     @classmethod
-    def of(cls, part: Sums) -> LeftOutNumbers:
+    def from_sums(cls, part: Sums) -> LeftOutNumbers:
         """Leaves each unit of the first factor out of the numbers of some sums."""
         along = part.along[part.factor]
         return cls(
@@ -128,7 +128,7 @@ class LeftOutNumbers(NamedTuple):
             along.units,
             part.without,
             part.interval == "moderated t",
-            along.sums[..., :2] if is_share(part) else None,
+            along.sums[..., :2] if is_share_part(part) else None,
         )
 
     def table(self, names: Sequence[str]) -> pl.DataFrame:
@@ -141,17 +141,17 @@ class LeftOutNumbers(NamedTuple):
         without = np.full((len(self.without), len(names)), np.nan)
         without[:, places] = self.without
         rows = self.rows.drop("left_out", "cases", "low", "high", strict=False).with_columns(
-            without=series_of_lists(without).list.eval(pl.element().fill_nan(None)),
+            without=list_series(without).list.eval(pl.element().fill_nan(None)),
             moderated=pl.lit(self.is_moderated),
         )
         if self.counted is None:
             return rows
         counted = np.zeros((len(self.counted), len(names), 2))
         counted[:, places] = self.counted
-        return rows.with_columns(shares=series_of_lists(counted.reshape(len(counted), -1)))
+        return rows.with_columns(shares=list_series(counted.reshape(len(counted), -1)))
 
 
-def series_of_lists(rows: FloatArray) -> pl.Series:
+def list_series(rows: FloatArray) -> pl.Series:
     """Returns the rows of an array of shape (rows, columns) as a series of lists."""
     return pl.Series(rows, dtype=pl.Array(pl.Float64, rows.shape[1])).arr.to_list()
 
@@ -177,7 +177,7 @@ def compared_numbers(
         cases, cluster after cluster. And the names of the clusters.
     """
     numbers = [
-        LeftOutNumbers.of(part.clustered(settings.clusters))
+        LeftOutNumbers.from_sums(part.clustered(settings.clusters))
         for part in parts
         if part.compares_models and not part.is_input
     ]
@@ -196,7 +196,7 @@ def compared_numbers(
     return table.drop_nulls("value"), names
 
 
-def is_share(part: Sums) -> bool:
+def is_share_part(part: Sums) -> bool:
     """Says whether numbers are shares of cases."""
     return part.interval in ("effective Wilson", SHARE_OF_TWO) and part.finish.name == MEAN.name
 
@@ -247,7 +247,7 @@ class CellNumbersMatrix:
     has_part: BoolArray
 
     @classmethod
-    def of(cls, cells: Sequence[ComparedCell]) -> CellNumbersMatrix:
+    def from_cells(cls, cells: Sequence[ComparedCell]) -> CellNumbersMatrix:
         """Puts the numbers of cells side by side."""
         # Numbers of the same name are moderated in all cells or in none.
         every_name = pl.concat([cell.numbers.select(*ROW, "moderated") for cell in cells])
@@ -261,7 +261,7 @@ class CellNumbersMatrix:
             )
             rows = placed["row"].to_numpy()
             own_values[rows] = placed["value"].to_numpy()
-            lists = matrix_of(placed["without"])
+            lists = list_matrix(placed["without"])
             own_without = np.full((len(names), lists.shape[1]), np.nan)
             own_without[rows] = lists
             without.append(own_without)
@@ -290,7 +290,7 @@ def measured_parts(names: pl.DataFrame, values: FloatArray) -> BoolArray:
         names: `row` and the columns `ROW` of all numbers.
         values: shape (cells, numbers), NaN where a cell has no such number.
     """
-    of_parts = names.filter(pl.Series(are_of_parts(names)))
+    of_parts = names.filter(pl.Series(part_mask(names)))
     parts = of_parts.select(MEASURE_KEYS).unique(maintain_order=True).with_row_index("part")
     placed = of_parts.join(
         parts, on=MEASURE_KEYS, how="left", nulls_equal=True, maintain_order="left"
@@ -303,13 +303,13 @@ def measured_parts(names: pl.DataFrame, values: FloatArray) -> BoolArray:
     return has_part
 
 
-def matrix_of(lists: pl.Series) -> FloatArray:
+def list_matrix(lists: pl.Series) -> FloatArray:
     """Returns lists of one length as the rows of an array, null as NaN."""
     flat: FloatArray = lists.explode(empty_as_null=False).fill_null(np.nan).to_numpy()
     return flat.reshape(len(lists), len(flat) // max(len(lists), 1))
 
 
-def are_of_parts(names: pl.DataFrame) -> BoolArray:
+def part_mask(names: pl.DataFrame) -> BoolArray:
     """Says which numbers are about parts of cells."""
     mask: BoolArray = names.select(~is_about_whole()).to_series().to_numpy()
     return mask

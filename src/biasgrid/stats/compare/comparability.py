@@ -75,7 +75,7 @@ def pairs_on_one_scale(
         measure: its name.
         cells: the cells.
         pairs: the pairs of models.
-        comparable: shape (models, models), see `sets_of`.
+        comparable: shape (models, models), see `comparable_sets`.
     """
     comparable_here = comparable.copy()
     pairs_here = []
@@ -85,7 +85,7 @@ def pairs_on_one_scale(
         pairs_here.append(pair._replace(reason=reason))
         comparable_here[pair.one, pair.other] = reason is None
         comparable_here[pair.other, pair.one] = reason is None
-    return pairs_here, sets_of(comparable_here)
+    return pairs_here, comparable_sets(comparable_here)
 
 
 def unlike_lists(
@@ -105,7 +105,7 @@ def unlike_lists(
     return f"asked about unlike lists: {'; '.join(texts) or 'other pairs of the same names'}"
 
 
-def sets_of(comparable: BoolArray) -> list[int]:
+def comparable_sets(comparable: BoolArray) -> list[int]:
     """Returns the set of each model, numbered by first models; models of a set are comparable.
 
     Args:
@@ -138,7 +138,7 @@ def same_models(cells: Mapping[str, Facts]) -> str:
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
         predictions = facts.get("predictions", {})
-        source = source_of(predictions)
+        source = model_identity(predictions)
         if source is not None:
             models = sources.setdefault((*source, predictions.get("task")), {})
             models.setdefault(model, {})[dataset] = predictions
@@ -156,7 +156,7 @@ def same_models(cells: Mapping[str, Facts]) -> str:
     return " ".join(sentences)
 
 
-def source_of(predictions: Facts) -> tuple[str, Any] | None:
+def model_identity(predictions: Facts) -> tuple[str, Any] | None:
     """Returns what a model is, whatever it is called, and a word for that; None where that is not
     known.
     """

@@ -40,12 +40,12 @@ class SizeWithInterval(NamedTuple):
     high: Any
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> SizeWithInterval:
+    def from_row(cls, row: Mapping[str, Any]) -> SizeWithInterval:
         """Takes it from a row of measures."""
         return cls(row["value"], row["low"], row["high"])
 
 
-def sizes_beside_controls(
+def sizes_against_controls(
     measures: pl.DataFrame,
     headlines: Mapping[str, Mapping[str, str]],
     controls: Controls,
@@ -84,7 +84,7 @@ def sizes_beside_controls(
         for size in sorted(candidates, key=lambda size: size not in OF_GROUPS):
             one, other = sizes.get((model, dataset, size)), sizes.get((model, control, size))
             if one and other:
-                lines += lines_of_size(one, other, cell.name)
+                lines += size_lines(one, other, cell.name)
                 break
     return pl.DataFrame(lines, schema=ROWS, orient="row")
 
@@ -107,7 +107,7 @@ def silent_in_cells(measures: pl.DataFrame, silenced: Silenced) -> dict[tuple[st
     return silent
 
 
-def lines_of_size(
+def size_lines(
     one: Mapping[str, Any], other: Mapping[str, Any], control: str
 ) -> list[tuple[Any, ...]]:
     """Compares a size of a dataset with the same size of its control: lines in columns `ROWS`.
@@ -117,7 +117,7 @@ def lines_of_size(
         other: the row of the same measure of its control.
         control: the name of the control.
     """
-    sides = SizeWithInterval.of(one), SizeWithInterval.of(other)
+    sides = SizeWithInterval.from_row(one), SizeWithInterval.of(other)
     options = options_text(control=control, size=one["measure"])
     lines: list[tuple[Any, ...]] = []
     for compare in (control_difference, control_ratio):

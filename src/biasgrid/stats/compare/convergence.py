@@ -28,7 +28,7 @@ FEWEST_GROUPS = 3
 """Two groups have an order by chance in half of all cases."""
 NO_DIFFERENCES = "all differences are 0"
 """Why there is no correlation where a dataset puts the groups in no order."""
-NUMBER = ["dataset", "measure", "options"]
+NUMBER_KEYS = ["dataset", "measure", "options"]
 FREE = (
     1.0,
     1.5,
@@ -117,7 +117,7 @@ def convergence(
     with_noise = with_variances(compared, alpha)
     numbers: list[GroupNumbers] = []
     for dataset, (_, measure) in datasets.items():
-        numbers.extend(numbers_of_groups(with_noise, dataset, measure))
+        numbers.extend(dataset_group_numbers(with_noise, dataset, measure))
     rows = []
     for one, other in combinations(numbers, 2):
         family, _ = datasets[one.name[0]]
@@ -141,17 +141,17 @@ def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
     """
     numbers = measures.with_columns(variance=pl.col("se") ** 2)
     parts = []
-    for _, rows in numbers.group_by("model", *NUMBER, maintain_order=True):
+    for _, rows in numbers.group_by("model", *NUMBER_KEYS, maintain_order=True):
         low, high, p = (
             rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
             for name in ("low", "high", "p")
         )
-        of_intervals = pl.Series(variances_of_intervals(low, high, p, alpha)).fill_nan(None)
+        of_intervals = pl.Series(interval_variances(low, high, p, alpha)).fill_nan(None)
         parts.append(rows.with_columns(variance=pl.coalesce("variance", of_intervals)))
     return pl.concat(parts) if parts else numbers
 
 
-def variances_of_intervals(
+def interval_variances(
     low: FloatArray, high: FloatArray, p: FloatArray, alpha: float
 ) -> FloatArray:
     """Returns the variances of numbers of a kind, whose interval and p are over several factors.
@@ -185,7 +185,9 @@ def variances_of_intervals(
     return np.asarray((half / quantile(alpha, np.array(best_df))) ** 2)
 
 
-def numbers_of_groups(measures: pl.DataFrame, dataset: str, measure: str) -> Iterator[GroupNumbers]:
+def dataset_group_numbers(
+    measures: pl.DataFrame, dataset: str, measure: str
+) -> Iterator[GroupNumbers]:
     """Yields the numbers of a dataset's groups, by the options of a measure and by bias type."""
     rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure)
     table = group_effects(rows.drop_nulls("value"))
@@ -210,8 +212,8 @@ def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
     """
     pairs = rows.drop_nulls(GROUP_PAIR)
     if len(pairs):
-        return effects_of_pairs(pairs)
-    columns = [*NUMBER, "model", "bias_type", "value"]
+        return mean_differences(pairs)
+    columns = [*NUMBER_KEYS, "model", "bias_type", "value"]
     # Names stand for groups where a dataset has no numbers of groups of names.
     for key, _ in ASSOCIATIONS:
         single = rows.filter(is_about([key]))
@@ -221,9 +223,9 @@ def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
     return single.select(*columns, group=key, variance="variance")
 
 
-def effects_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+def mean_differences(pairs: pl.DataFrame) -> pl.DataFrame:
     """Averages for each group its differences from all others, and their variances."""
-    names = ["model", "bias_type", *NUMBER]
+    names = ["model", "bias_type", *NUMBER_KEYS]
     sides = []
     for group, sign in zip(GROUP_PAIR, (1, -1), strict=True):
         # The difference of the second group from the first has the opposite sign.
@@ -254,12 +256,12 @@ def correlation_row(
     has_both = ~np.isnan(sides[0].values) & ~np.isnan(sides[1].values)
     ranks = [ranks_within(np.where(has_both, side.values, np.nan)) for side in sides]
     reliabilities = [reliability(side.values, side.variances) for side in sides]
-    value = correlation_of(*ranks)
+    value = within_model_correlation(*ranks)
     is_known = not np.isnan(value)
-    low, high = interval_of(value, correlations_without_each(*ranks), alpha)
+    low, high = group_correlation_interval(value, correlations_without_each(*ranks), alpha)
     ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(groups))
-    row: dict[str, object] = dict(zip(NUMBER, one.name, strict=True))
-    for key, name in zip(NUMBER, other.name, strict=True):
+    row: dict[str, object] = dict(zip(NUMBER_KEYS, one.name, strict=True))
+    for key, name in zip(NUMBER_KEYS, other.name, strict=True):
         row[f"other_{key}"] = name
     return row | {
         "value": value if is_known else None,
@@ -306,7 +308,7 @@ def correlations_without_each(one: FloatArray, other: FloatArray) -> FloatArray:
     correlations = []
     for group in range(one.shape[1]):
         sides = [np.delete(ranks, group, axis=1) for ranks in (one, other)]
-        correlations.append(correlation_of(*sides))
+        correlations.append(within_model_correlation(*sides))
     return np.array(correlations)
 
 
@@ -319,7 +321,7 @@ def ranks_within(values: FloatArray) -> FloatArray:
     return np.where(np.isnan(values), np.nan, smaller + (equal + 1) / 2)
 
 
-def correlation_of(one: FloatArray, other: FloatArray) -> float:
+def within_model_correlation(one: FloatArray, other: FloatArray) -> float:
     """Returns the correlation of ranks within models, NaN where all ranks of one side are equal.
 
     Both have the shape (models, groups).
@@ -355,7 +357,7 @@ def rank_correlation(correlation: float, groups: int) -> float:
     return float(6 / (np.pi * (groups + 1)) * angles)
 
 
-def interval_of(
+def group_correlation_interval(
     value: float, without: FloatArray, alpha: float
 ) -> tuple[float | None, float | None]:
     """Returns both ends of the interval over groups: jackknife of the artanh, None where a

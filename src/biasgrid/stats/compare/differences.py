@@ -128,7 +128,7 @@ def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -
     return one.units == other.units and len({*clusters}) == 1
 
 
-def differences_of(
+def model_differences(
     numbers: CellNumbersMatrix,
     kind: HypothesisFamily,
     pairs: Sequence[Pair],
@@ -150,14 +150,14 @@ def differences_of(
     """
     keys = numbers.names[kind.rows]
     over_cells = [over_clusters(without[kind.rows], keys, kind) for without in numbers.without]
-    compared = [difference_of_pair(numbers, kind, pair, over_cells) for pair in pairs]
+    compared = [pair_difference(numbers, kind, pair, over_cells) for pair in pairs]
     values = np.stack([difference.values for difference in compared])
     centre = np.stack([difference.centre for difference in compared])
     limit = np.stack([difference.limit for difference in compared])
     least_p = np.stack([difference.least_p for difference in compared])
     clusters = np.stack([difference.clusters for difference in compared])
     source = stack_sources([difference.source for difference in compared])
-    others = others_of_kind(numbers, kind, pairs)
+    others = other_variances(numbers, kind, pairs)
     sources = [source, *others.sources]
     p = p_values(centre.ravel(), [flat_source(factor) for factor in sources]).reshape(centre.shape)
     # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
@@ -202,7 +202,7 @@ def tested_together(kind: HypothesisFamily, pairs: int) -> list[Any]:
     return [(slice(None), 0)]
 
 
-def difference_of_pair(
+def pair_difference(
     numbers: CellNumbersMatrix,
     kind: HypothesisFamily,
     pair: Pair,
@@ -224,7 +224,7 @@ def difference_of_pair(
         no_source = VarianceSource(unknown, unknown)
         return PairDifference(unknown, unknown, no_limit, no_source, no_least_p, no_clusters)
     values = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
-    counts = shares_of_pair(numbers, kind, pair)
+    counts = pair_share_counts(numbers, kind, pair)
     if counts is not None:
         compared = estimate_share_differences(counts)
         centre = np.where(np.isnan(values), np.nan, compared.centre)
@@ -234,7 +234,7 @@ def difference_of_pair(
             values, centre, np.ones(count), compared.source, compared.sign_flip_p, clusters
         )
     if pair.paired:
-        without = without_of_pair(numbers, kind, pair)
+        without = pair_jackknife_values(numbers, kind, pair)
         source, clusters = over_clusters(without, numbers.names[kind.rows], kind)
     else:
         one, count_of_one = over_cells[pair.one]
@@ -244,7 +244,7 @@ def difference_of_pair(
     return PairDifference(values, values, no_limit, source, no_least_p, clusters)
 
 
-def others_of_kind(
+def other_variances(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]
 ) -> OtherFactors:
     """Returns how the differences of a kind vary with other factors, shape (pairs, numbers)."""
@@ -288,7 +288,7 @@ def over_clusters(
     return VarianceSource(known_variance, np.maximum(clusters - 1.0, 0)), clusters
 
 
-def shares_of_pair(
+def pair_share_counts(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
 ) -> FloatArray | None:
     """Returns the counts behind the shares of a pair, None if a number of the kind is no share.
@@ -316,7 +316,9 @@ def shares_of_pair(
     return np.concatenate([one, other], axis=1)
 
 
-def without_of_pair(numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair) -> FloatArray:
+def pair_jackknife_values(
+    numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
+) -> FloatArray:
     """Returns the differences of a pair without each cluster; what has nothing of a cluster is the
     same without it.
     """
@@ -383,8 +385,8 @@ def comparison_rows(
     return pl.concat([names, models], how="horizontal").with_columns(
         value=values,
         other_value=other_values,
-        mark=marks_of_values(ranges, values),
-        other_mark=marks_of_values(ranges, other_values),
+        mark=value_letters(ranges, values),
+        other_mark=value_letters(ranges, other_values),
         **columns,
         clusters=pl.when(is_known).then(clusters),
         other_factors=pl.when(is_known).then(other_factors_name),
@@ -467,7 +469,7 @@ def original_marks(
     return [mark for mark in marks.get(names["measure"][0], ()) if mark.original]
 
 
-def marks_of_values(marks: Sequence[Mark], values: pl.Series) -> pl.Series:
+def value_letters(marks: Sequence[Mark], values: pl.Series) -> pl.Series:
     """Returns the letter of each value, null where it has none."""
     return pl.Series([value_mark(marks, value) for value in values], dtype=pl.String)
 

@@ -58,7 +58,7 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     asked = {
         # Only of models that write is it recorded how their options were scored.
         SCORING: predictions.get("scored_by") or predictions.get("scoring"),
-        PROMPT: predictions.get(PROMPT) or prompt_of_server(predictions),
+        PROMPT: predictions.get(PROMPT) or server_prompt(predictions),
         **{name: generation.get(name) for name in OF_WRITING},
     }
     wholes = measures.filter(is_about([]))
@@ -69,7 +69,7 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def prompt_of_server(predictions: Mapping[str, Any]) -> str | None:
+def server_prompt(predictions: Mapping[str, Any]) -> str | None:
     """Returns how a server puts prompts to its model: as `plain` text or by its `chat template`.
 
     Args:

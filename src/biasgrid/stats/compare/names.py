@@ -35,13 +35,13 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
     claims = []
     for part in parts:
         is_mean = part.finish.name in (MEAN.name, DIFFERENCE.name)
-        has_more = is_of_groups(part) or not {PERSONS, PROMPT_FORMATS}.isdisjoint(part.along)
+        has_more = claims_groups(part) or not {PERSONS, PROMPT_FORMATS}.isdisjoint(part.along)
         if is_mean and len(part.keys) and has_more:
             claims.append(part)
     return claims
 
 
-def is_of_groups(part: Sums) -> bool:
+def claims_groups(part: Sums) -> bool:
     """Says whether numbers are claims about groups of names or terms."""
     return part.generalises_to_all_factors and has_two_sides(part)
 
@@ -74,10 +74,10 @@ def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums
         one: the sums of one model, from `claims_over_more`.
         other: those of the other.
     """
-    parts = parts_of_numbers(names, one)
-    other_parts = parts_of_numbers(names, other)
+    parts = place_parts(names, one)
+    other_parts = place_parts(names, other)
     # Numbers of a kind may be of several parts, such as one for each bias type.
-    factors = [factors_of_part(names, part, other_parts) for part in parts]
+    factors = [part_factors(names, part, other_parts) for part in parts]
     return join_parts([known for known in factors if known is not None], len(names))
 
 
@@ -105,7 +105,7 @@ class FactorsOfPart(NamedTuple):
     factors: OtherFactors
 
 
-def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
+def place_parts(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
     """Returns the parts of a cell that hold some of the numbers.
 
     Args:
@@ -126,7 +126,7 @@ def parts_of_numbers(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedP
     return placed
 
 
-def factors_of_part(
+def part_factors(
     names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]
 ) -> FactorsOfPart | None:
     """Returns the variances of the differences in a part, None if the other model has no such part.
@@ -141,22 +141,20 @@ def factors_of_part(
         if (has_one & has_other).any():
             rows = np.flatnonzero(has_one | has_other)
             one_places, other_places = part.places[rows].tolist(), other.places[rows].tolist()
-            apart = difference_of_models(
-                names[rows], part.sums, one_places, other.sums, other_places
-            )
-            return FactorsOfPart(rows, factors_of(apart))
+            apart = subtract_sums(names[rows], part.sums, one_places, other.sums, other_places)
+            return FactorsOfPart(rows, difference_factors(apart))
     return None
 
 
-def factors_of(apart: Sums) -> OtherFactors:
+def difference_factors(apart: Sums) -> OtherFactors:
     """Returns the variances of differences over factors other than the first.
 
-    The differences are from `difference_of_models`.
+    The differences are from `subtract_sums`.
     """
     persons = persons_source(apart)
     sources_by_name = {
         "terms" if PAIR_OF_LISTS in apart.along else "names": (
-            group_sources(apart) if is_of_groups(apart) else []
+            group_sources(apart) if claims_groups(apart) else []
         ),
         PERSONS: [] if persons is None else [persons],
         PROMPT_FORMATS: format_sources(apart, may_grow=False),
@@ -192,7 +190,7 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
     return OtherFactors(sources, most.name)
 
 
-def difference_of_models(
+def subtract_sums(
     names: pl.DataFrame, one: Sums, places: Sequence[int], other: Sums, other_places: Sequence[int]
 ) -> Sums:
     """Returns the numbers of one model less the other's as sums.
@@ -214,7 +212,7 @@ def difference_of_models(
         units = list(dict.fromkeys([*units_of_one.units, *units_of_other.units]))
         sums = aligned(units_of_one, units, places)
         other_sums = aligned(units_of_other, units, other_places)
-        along[factor] = Along(units, difference_of_units(sums, other_sums))
+        along[factor] = Along(units, subtract_units(sums, other_sums))
     return replace(one, keys=names, along=along)
 
 
@@ -237,7 +235,7 @@ def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatA
     return sums
 
 
-def difference_of_units(one: FloatArray, other: FloatArray) -> FloatArray:
+def subtract_units(one: FloatArray, other: FloatArray) -> FloatArray:
     """Returns sums whose means are differences of two models, with the counts of the first.
 
     Args:

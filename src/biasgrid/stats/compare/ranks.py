@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
-from biasgrid.stats.compare.differences import Differences, Pair, differences_of
+from biasgrid.stats.compare.differences import Differences, Pair, model_differences
 from biasgrid.stats.compare.how_asked import differences_in_asking
 from biasgrid.stats.multiplicity import holm
 from biasgrid.stats.settings import StatisticsSettings
@@ -52,7 +52,7 @@ class RankedNumber(NamedTuple):
     p: FloatArray
 
 
-def order_of(
+def ranked_number(
     differences: Differences,
     numbers: CellNumbersMatrix,
     pairs: Sequence[Pair],
@@ -83,7 +83,7 @@ def order_of(
     # is the sum of two distances from equal treatment.
     mirrored_pairs = [pair._replace(other=pair.other + len(values)) for pair in pairs]
     with_images = with_mirror_images(numbers, kind, fair)
-    sums = differences_of(with_images, kind, mirrored_pairs, settings)
+    sums = model_differences(with_images, kind, mirrored_pairs, settings)
     sizes = np.abs(values - fair)
     return RankedNumber(row, sizes, apart * sums.values[:, 0], np.maximum(p, sums.p[:, 0]))
 
@@ -132,7 +132,7 @@ def mirrored_units(part: Sums) -> Sums:
     return replace(part, along=along)
 
 
-def ranks_of(
+def rank_rows(
     order: RankedNumber,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
@@ -147,7 +147,7 @@ def ranks_of(
         numbers: the numbers of all cells.
         cells: the cells.
         pairs: all pairs of the models.
-        sets: the set of each model, see `comparability.sets_of`.
+        sets: the set of each model, see `comparability.comparable_sets`.
         settings: the level.
     """
     name = numbers.names[order.row].select("measure", "options", "bias_type")

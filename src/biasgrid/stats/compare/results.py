@@ -97,9 +97,9 @@ def compare_two_models(
         )
     differences = []
     for name in names:
-        own_rows = rows_of_pair(rows.filter(dataset=name), one, other)
+        own_rows = two_model_rows(rows.filter(dataset=name), one, other)
         if len(own_rows):
-            evidence = pl.concat([evidence_of(results, name, model) for model in (one, other)])
+            evidence = pl.concat([read_evidence(results, name, model) for model in (one, other)])
             level = comparison_settings(results / f"comparisons/{name}.parquet").level
             differences.append(Difference(name, one, other, own_rows, evidence, level))
     if not differences:
@@ -107,7 +107,7 @@ def compare_two_models(
     return differences
 
 
-def rows_of_pair(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
+def two_model_rows(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
     """Returns the rows of two models, one minus other, in whichever order the table has them."""
     forward = rows.filter(model=one, other_model=other)
     backward = rows.filter(model=other, other_model=one)
@@ -140,12 +140,12 @@ def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterat
     if not any(shared.values()):
         raise UserError(f"{results} and {others} have no model and dataset in common")
     for name, models in shared.items():
-        cells, other_cells = (cells_of(folder, name, models) for folder in folders)
+        cells, other_cells = (read_cells(folder, name, models) for folder in folders)
         table = results / f"comparisons/{name}.parquet"
         settings = comparison_settings(table)
-        rows = compare_runs(name, cells, other_cells, settings, marks_of(table))
+        rows = compare_runs(name, cells, other_cells, settings, read_marks(table))
         for model in models:
-            evidence = pl.concat([evidence_of(folder, name, model) for folder in folders])
+            evidence = pl.concat([read_evidence(folder, name, model) for folder in folders])
             titles = f"{results}, {model}", f"{others}, {model}"
             yield Difference(name, *titles, rows.filter(model=model), evidence, settings.level)
 
@@ -168,8 +168,8 @@ def shared_models(results: Path, others: Path, dataset: str | None) -> dict[str,
         names = [dataset]
     shared = {}
     for name in names:
-        other_models = models_of(others, name)
-        shared[name] = [model for model in models_of(results, name) if model in other_models]
+        other_models = measured_models(others, name)
+        shared[name] = [model for model in measured_models(results, name) if model in other_models]
     return shared
 
 
@@ -191,12 +191,12 @@ def compared_datasets(results: Path) -> list[str]:
     return names
 
 
-def models_of(results: Path, dataset: str) -> list[str]:
+def measured_models(results: Path, dataset: str) -> list[str]:
     """Returns the models of a run that a dataset was asked of."""
     return sorted(path.stem for path in results.glob(f"sums/{dataset}/*.parquet"))
 
 
-def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
+def read_cells(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
     """Reads cells of a run."""
     cells = []
     for model in models:
@@ -208,7 +208,7 @@ def cells_of(results: Path, dataset: str, models: Sequence[str]) -> list[Compare
     return cells
 
 
-def evidence_of(results: Path, dataset: str, model: str) -> pl.DataFrame:
+def read_evidence(results: Path, dataset: str, model: str) -> pl.DataFrame:
     """Returns the sentences of a cell, without rows where they are not there any more."""
     path = results / "evidence" / dataset / f"{model}.parquet"
     return read_tables([path] if path.is_file() else [], EVIDENCE)
@@ -219,7 +219,7 @@ def comparison_settings(table: Path) -> StatisticsSettings:
     return StatisticsSettings(**read_provenance(table)["statistics"])
 
 
-def marks_of(table: Path) -> dict[str, list[Mark]]:
+def read_marks(table: Path) -> dict[str, list[Mark]]:
     """Returns the marks that a table of comparisons was made with."""
     fields_of_marks: Mapping[str, list[Mapping[str, Any]]] = read_provenance(table)["marks"]
     marks = {}

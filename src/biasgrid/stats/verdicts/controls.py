@@ -25,13 +25,13 @@ def control_text(
     """
     share = significant / tests if tests else 0.0
     controls = lines.filter(measure=CONTROL).drop_nulls("value")
-    texts = [text_of_control(row, share) for row in controls.to_dicts()]
+    texts = [control_result_text(row, share) for row in controls.to_dicts()]
     texts += size_texts(lines)
-    texts += [text_of_placebo(row) for row in placebos.drop_nulls("p").to_dicts()]
+    texts += [placebo_text(row) for row in placebos.drop_nulls("p").to_dicts()]
     return "; ".join(texts) or None
 
 
-def text_of_control(row: Mapping[str, Any], share: float) -> str:
+def control_result_text(row: Mapping[str, Any], share: float) -> str:
     """Returns how much is significant in a control.
 
     Args:
@@ -66,7 +66,7 @@ def size_texts(lines: pl.DataFrame) -> Iterator[str]:
         yield f"its {size} is {comparison} than that of the control ({control}; by {apart})"
 
 
-def text_of_placebo(row: Mapping[str, Any]) -> str:
+def placebo_text(row: Mapping[str, Any]) -> str:
     """Returns whether a placebo, a difference where none can be, shows one."""
     name, p = row["measure"].replace("_", " "), format_p(row["p"])
     if row["p"] > SIGNIFICANT:

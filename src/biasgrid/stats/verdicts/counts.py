@@ -19,7 +19,7 @@ from biasgrid.tables.key_columns import (
 )
 from biasgrid.tables.metric import UNTESTABLE
 
-CELL = ["model", "dataset"]
+CELL_KEYS = ["model", "dataset"]
 
 
 def tested_key() -> pl.Expr:
@@ -60,7 +60,7 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
         is_association() | all_known(*GROUP_PAIR),
     )
     is_of_group = all_known(*SUBJECT_GROUP_ASSOCIATION)
-    has_groups = is_of_group.any().over(*CELL, "measure", "options")
+    has_groups = is_of_group.any().over(*CELL_KEYS, "measure", "options")
     return rows.filter(~(has_groups & all_known(*SUBJECT_ASSOCIATION)))
 
 
@@ -82,10 +82,10 @@ def counted_tests(
         return rows
     choosing = [dataset for dataset, declared in counted.items() if declared]
     all_counted = rows.filter(~pl.col("dataset").is_in(choosing))
-    return pl.concat([all_counted, of_chosen_measures(rows, counted, flags)])
+    return pl.concat([all_counted, chosen_measure_rows(rows, counted, flags)])
 
 
-def of_chosen_measures(
+def chosen_measure_rows(
     rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Returns the rows whose measure is counted in their cell.
@@ -99,12 +99,12 @@ def of_chosen_measures(
     """
     fired: set[tuple[str, str, str]] = set()
     if flags is not None:
-        fired.update(flags.drop_nulls("flag").select(*CELL, "measure").iter_rows())
+        fired.update(flags.drop_nulls("flag").select(*CELL_KEYS, "measure").iter_rows())
     chosen = []
-    for model, dataset in rows.select(CELL).unique(maintain_order=True).iter_rows():
+    for model, dataset in rows.select(CELL_KEYS).unique(maintain_order=True).iter_rows():
         for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired):
             chosen.append((model, dataset, measure))
-    name = [*CELL, "measure"]
+    name = [*CELL_KEYS, "measure"]
     keys = pl.DataFrame(chosen, schema=dict.fromkeys(name, pl.String), orient="row")
     return rows.join(keys, on=name, how="semi", maintain_order="left")
 
@@ -135,7 +135,7 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
     """
     tests = pl.col("q").count()
     significant = (is_significant() & mirrors_none()).sum().cast(pl.Float64)
-    parts = rows.group_by(*CELL, "bias_type", "generalises_to", maintain_order=True)
+    parts = rows.group_by(*CELL_KEYS, "bias_type", "generalises_to", maintain_order=True)
     counts = parts.agg(
         value=pl.when(tests > 0).then(significant),
         clusters=pl.col("clusters").max(),

@@ -17,7 +17,7 @@ TestsOfSizes = Mapping[str, tuple[str, Sequence[str]]]
 """By size the measure that it is the size of, and the keys of the numbers that it is made of."""
 
 
-def with_tests_of_sizes(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.DataFrame:
+def with_size_tests(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.DataFrame:
     """Adds p of sizes: of there being anything behind the numbers that they are sizes of (Simes).
 
     Args:

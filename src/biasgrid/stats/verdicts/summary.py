@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from biasgrid.stats.verdicts.counts import CELL, counted_tests, significant_tests
+from biasgrid.stats.verdicts.counts import CELL_KEYS, counted_tests, significant_tests
 from biasgrid.stats.verdicts.verdict import verdicts
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
@@ -97,20 +97,20 @@ def summarise(
     tables.append(few_comparisons(tests, facts.units))
     rows = pl.concat(tables, how="diagonal_relaxed")
     lines = rows.select(LINE).unique(maintain_order=True).with_row_index("line")
-    cells = rows.select(CELL).unique(maintain_order=True).rows()
-    names = names_of_models(cells, models)
-    rows = rows.join(names, on=CELL, maintain_order="left")
+    cells = rows.select(CELL_KEYS).unique(maintain_order=True).rows()
+    names = model_columns(cells, models)
+    rows = rows.join(names, on=CELL_KEYS, maintain_order="left")
     rows = rows.join(places, on=headline, how="left", maintain_order="left")
     rows = rows.join(lines, on=LINE, nulls_equal=True, maintain_order="left")
     rows = rows.sort("line", "place", nulls_last=True, maintain_order=True)
     rows = rows.with_columns(headline=pl.col("place").is_not_null())
     rows = with_marks(rows.with_columns(withhold_tests()), marks, plan_items)
     judged = verdicts(measures, rows, facts, controls)
-    rows = rows.join(judged.select(*CELL, "verdict"), on=CELL, maintain_order="left")
+    rows = rows.join(judged.select(*CELL_KEYS, "verdict"), on=CELL_KEYS, maintain_order="left")
     return SummarisedGrid(rows.select(list(SUMMARY.columns)), judged)
 
 
-def names_of_models(
+def model_columns(
     cells: Sequence[tuple[str, str]], models: Mapping[str, ModelFacts]
 ) -> pl.DataFrame:
     """Returns `model`, `dataset`, and the `kind`, `label` and `scoring` of the model of each cell.
@@ -123,7 +123,7 @@ def names_of_models(
     for model, dataset in cells:
         facts = models[model]
         rows.append((model, dataset, facts.kind, facts.label, facts.scoring.get(dataset)))
-    names = (*CELL, "kind", "label", "scoring")
+    names = (*CELL_KEYS, "kind", "label", "scoring")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
@@ -141,7 +141,7 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
     """
     limit = CONTROLS[FEW_COMPARISONS].required_limit
     tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
-    cells = tested.group_by(CELL, maintain_order=True).agg(pl.col("n").median(), pl.len())
+    cells = tested.group_by(CELL_KEYS, maintain_order=True).agg(pl.col("n").median(), pl.len())
     rows = []
     for model, dataset, median, count in cells.rows():
         if median < limit.value:

@@ -17,11 +17,11 @@ import polars as pl
 from biasgrid.stats.multiplicity import SIGNIFICANT, is_significant, simes
 from biasgrid.stats.verdicts.controls import control_text
 from biasgrid.stats.verdicts.counts import (
-    CELL,
+    CELL_KEYS,
+    chosen_measure_rows,
     counted_tests,
     is_untestable,
     mirrors_none,
-    of_chosen_measures,
 )
 from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.files import empty_table
@@ -67,10 +67,10 @@ def verdicts(
     Returns:
         Schema `VERDICTS`, in the order of the summary.
     """
-    tests = tests_of_verdicts(measures, summary, facts)
+    tests = verdict_tests(measures, summary, facts)
     placebos = placebo_rows(measures, facts)
     lines = []
-    for (model, dataset), rows in summary.group_by(CELL, maintain_order=True):
+    for (model, dataset), rows in summary.group_by(CELL_KEYS, maintain_order=True):
         cell = CellTests(
             model=str(model),
             dataset=str(dataset),
@@ -156,9 +156,7 @@ class CellTests:
         return largest_columns(with_more_first(rows[0])) if rows else {}
 
 
-def tests_of_verdicts(
-    measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
-) -> pl.DataFrame:
+def verdict_tests(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
     """Returns the tests that verdicts are made of.
 
     A headline number that is tested itself, or withheld, stands for the differences of which it is
@@ -174,19 +172,19 @@ def tests_of_verdicts(
         differences of two groups; those that could not be tested have no p.
     """
     flags = summary.filter(~pl.col("headline"))
-    parts = of_headlines(counted_tests(measures, facts.counted, flags), summary)
-    wholes = of_headlines(
-        of_chosen_measures(rows_about_wholes(measures), facts.counted, flags), summary
+    parts = headline_tests(counted_tests(measures, facts.counted, flags), summary)
+    wholes = headline_tests(
+        chosen_measure_rows(rows_about_wholes(measures), facts.counted, flags), summary
     )
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
     is_decided = pl.col("p").is_not_null() | is_withheld
-    name = [*CELL, "measure"]
+    name = [*CELL_KEYS, "measure"]
     decided = wholes.filter(is_decided).select(name).unique()
     others = parts.join(decided, on=name, how="anti", maintain_order="left")
     return pl.concat([wholes, others])
 
 
-def of_headlines(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
+def headline_tests(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
     """Leaves out the rows of headline measures whose options are not those of the headline."""
     name = ["dataset", "measure"]
     headlines = summary.filter("headline").select(*name, "options").unique()
@@ -199,7 +197,7 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
     """Adds the columns `RATES`, null where the largest number is no difference of rates.
 
     Args:
-        largest: columns `CELL` and `LARGEST_NUMBER`.
+        largest: columns `CELL_KEYS` and `LARGEST_NUMBER`.
         measures: schema `MEASURES`.
         facts: which measures are rates of others.
     """
@@ -210,7 +208,7 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
     schema = dict.fromkeys(("dataset", "measure", "rate_of"), pl.String)
     rate_of = pl.DataFrame(differences, schema=schema, orient="row")
     joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
-    keys = [*CELL, "bias_type", "rate_of"]
+    keys = [*CELL_KEYS, "bias_type", "rate_of"]
     first_group, second_group = GROUP_PAIR
     is_rate = is_pooled_over("how") & pl.col(second_group).is_null()
     rates = measures.filter(is_rate).rename({"measure": "rate_of"})
@@ -294,7 +292,7 @@ def judge(cell: CellTests, facts: GridFacts) -> Judged:
     """Returns the verdict of a cell."""
     p, withheld = cell.p, cell.withheld
     if withheld is not None:
-        remedy = remedy_of(cell, withheld, facts)
+        remedy = flag_remedy(cell, withheld, facts)
         return Judged(NOT_MEASURED, reason=withheld, remedy=remedy)
     if p is None or cell.withheld_headline is not None:
         reason, remedy = why_untested(cell, facts)
@@ -320,10 +318,10 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
     untestable = reasons.filter(reasons.str.starts_with(UNTESTABLE))
     reason: str = pl.concat([withheld, untestable, reasons])[0]
     text, _, remedy = reason.removeprefix(f"{NOT_MEASURABLE}: ").partition(TO_DO)
-    return text, remedy or remedy_of(cell, text, facts) or ASK_MORE
+    return text, remedy or flag_remedy(cell, text, facts) or ASK_MORE
 
 
-def remedy_of(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
+def flag_remedy(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
     """Returns the remedy of the first flag that a reason names, None if it names none."""
     remedies = facts.remedies.get(cell.dataset, {})
     flags = cell.lines.filter(~pl.col("headline")).drop_nulls("flag")
