@@ -91,14 +91,14 @@ def test_unlike_templates_are_not_paired() -> None:
 
 
 def test_what_may_not_be_compared_says_why() -> None:
-    one = cell_of("one", STRONG, asked={"scoring": "exact"})
-    assert reason_of(one, cell_of("two", WEAK, asked={"scoring": "exact"})) is None
+    one = cell_of("one", STRONG, how_asked={"scoring": "exact"})
+    assert reason_of(one, cell_of("two", WEAK, how_asked={"scoring": "exact"})) is None
     assert (
-        reason_of(one, cell_of("two", WEAK, asked={"scoring": "parsed"}))
+        reason_of(one, cell_of("two", WEAK, how_asked={"scoring": "parsed"}))
         == "scored in different ways: exact and parsed"
     )
     names = ["subject 0", "subject 1", "subject 2", "subject 3", "subject 4", "Mary"]
-    unlike = cell_of("two", WEAK, subjects=names, asked={"scoring": "exact"})
+    unlike = cell_of("two", WEAK, subjects=names, how_asked={"scoring": "exact"})
     assert (
         reason_of(one, unlike)
         == "asked about unlike lists: subject 5 of one alone; Mary of two alone"
@@ -115,7 +115,7 @@ def test_models_that_may_not_be_compared_are_ranked_apart() -> None:
         "fourth": "logits",
         "fifth": "parsed",
     }
-    cells = [cell_of(name, WEAK, asked={"scoring": way}) for name, way in ways.items()]
+    cells = [cell_of(name, WEAK, how_asked={"scoring": way}) for name, way in ways.items()]
     ranks = compare_models("world", cells, StatisticsSettings()).ranks.filter(measure="strength")
     assert ranks.select("set", "model", "models").rows() == [
         (0, "first", 2),
@@ -152,8 +152,8 @@ def test_a_cluster_that_one_model_has_nothing_of_changes_nothing_there() -> None
 
 def test_runs_are_compared_however_they_were_scored() -> None:
     later, before = (
-        cell_of("model", WEAK, asked={"scoring": "unqover"}),
-        cell_of("model", STRONG, asked={"scoring": "exact"}),
+        cell_of("model", WEAK, how_asked={"scoring": "unqover"}),
+        cell_of("model", STRONG, how_asked={"scoring": "exact"}),
     )
     rows = compare_runs("world", [later], [before], StatisticsSettings()).filter(
         measure="mu_corrected"

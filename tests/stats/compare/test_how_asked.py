@@ -29,7 +29,7 @@ def asked_of(**facts: Any) -> dict[str, Any]:
 
 
 def ranks_of(across: list[str], **models: dict[str, Any]) -> pl.DataFrame:
-    cells = [cell_of(name, WEAK, asked=asked) for name, asked in models.items()]
+    cells = [cell_of(name, WEAK, how_asked=asked) for name, asked in models.items()]
     return compare_models("world", cells, StatisticsSettings(), across=across).ranks.filter(
         measure="strength"
     )
@@ -47,7 +47,7 @@ def test_models_with_another_prompt_are_ranked_apart_unless_that_is_allowed() ->
 def test_what_else_differs_is_said_with_ranks_and_differences() -> None:
     warm = asked_of(generation=WRITING | {"temperature": 0.7})
     cells = [
-        cell_of(name, WEAK, asked=asked)
+        cell_of(name, WEAK, how_asked=asked)
         for name, asked in {"cold": asked_of(), "warm": warm}.items()
     ]
     found = compare_models("world", cells, StatisticsSettings())
@@ -65,7 +65,7 @@ def test_models_that_refuse_or_hesitate_more_are_told() -> None:
     for name, of_model in zip(("ready", "careful"), rows, strict=True):
         table = pl.DataFrame(of_model, schema=["measure", "value"], orient="row")
         measures = pl.concat([empty_table(MEASURES), table], how="diagonal_relaxed")
-        cells.append(cell_of(name, WEAK, asked=how_asked({"scored_by": "logits"}, measures)))
+        cells.append(cell_of(name, WEAK, how_asked=how_asked({"scored_by": "logits"}, measures)))
     found = compare_models("world", cells, StatisticsSettings()).ranks
     assert found["asked_differently"].unique().to_list() == [
         "refused 2% and 31%; answer probability 0.4 and 0.1"
@@ -97,7 +97,7 @@ def test_what_grows_with_a_scale_is_compared_where_that_is_about_the_same() -> N
 def test_models_on_unlike_scales_are_ranked_apart_in_gamma_alone() -> None:
     probabilities = {"one": 0.01, "two": 0.015, "three": 0.1}
     cells = [
-        cell_of(name, WEAK, asked={"answer_probability": each})
+        cell_of(name, WEAK, how_asked={"answer_probability": each})
         for name, each in probabilities.items()
     ]
     ranks = compare_models("world", cells, StatisticsSettings()).ranks

@@ -128,7 +128,7 @@ def reference_table(pairs: Iterable[ReferenceNumbers]) -> Table:
     """Returns a table of our numbers beside those of references, a line each."""
     from rich.table import Table
 
-    from biasgrid.stats.compare.sentences import measure_named
+    from biasgrid.stats.compare.sentences import measure_label
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     ours_titles = ("dataset", "measure", "model", "number")
@@ -136,7 +136,7 @@ def reference_table(pairs: Iterable[ReferenceNumbers]) -> Table:
         table.add_column(title, overflow="fold")
     for pair in pairs:
         ours, theirs = pair.ours, pair.theirs
-        measure = measure_named(ours.measure, ours.options, ours.bias_type)
+        measure = measure_label(ours.measure, ours.options, ours.bias_type)
         other = f"{theirs.label}, {theirs.kind} ({pair.file})"
         numbers = reference_number(ours), other, reference_number(theirs)
         table.add_row(ours.dataset, measure, ours.label, *numbers, pair.comparison_text)

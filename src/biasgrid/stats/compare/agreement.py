@@ -1,5 +1,5 @@
-"""Agreement of models on the order of a dataset's subjects, and the highest that their noise
-allows.
+"""Agreement of models on the order of a dataset's subjects, and the highest agreement that their
+noise allows.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ NO_AGREEMENT_INTERVAL = (
 
 
 def ranks_without_each(values: FloatArray) -> FloatArray:
-    """Returns the ranks of numbers, those that are equal sharing theirs: of all, and below without
-    each in turn.
+    """Returns the ranks of numbers: of all of them, and without each in turn.
+
+    Equal numbers have their mean rank.
 
     Args:
-        values: shape (numbers,).
+        values: shape (numbers,), without NaN.
 
     Returns:
-        Shape (1 + numbers, numbers), NaN for what is left out.
+        Shape (1 + numbers, numbers). The first row has the ranks of all; in row 1 + i the number i
+        is left out and NaN.
     """
     smaller = (values[None] < values[:, None]).astype(np.float64)
     equal = (values[None] == values[:, None]).astype(np.float64)
@@ -41,15 +43,20 @@ def ranks_without_each(values: FloatArray) -> FloatArray:
     return np.vstack([ranks, without])
 
 
-def spearman(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns Spearman's correlation of numbers, and below it without each number in turn.
+def spearman(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Returns Spearman's correlation of two lists of numbers, and without each number in turn.
 
-    It is NaN if one side does not vary.
+    Args:
+        left: shape (numbers,), without NaN.
+        right: likewise.
+
+    Returns:
+        Shape (1 + numbers,), the correlation of all first; NaN if one side does not vary.
     """
-    sides = [ranks_without_each(values) for values in (one, other)]
-    apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
-    products = np.nansum(apart[0] * apart[1], axis=1)
-    squares = [np.nansum(deviations**2, axis=1) for deviations in apart]
+    sides = [ranks_without_each(values) for values in (left, right)]
+    deviations = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
+    products = np.nansum(deviations[0] * deviations[1], axis=1)
+    squares = [np.nansum(side**2, axis=1) for side in deviations]
     return divide(products, np.sqrt(squares[0] * squares[1]))
 
 
@@ -58,10 +65,10 @@ def correlation_interval(correlations: FloatArray, alpha: float) -> tuple[float,
 
     Args:
         correlations: from `spearman`.
-        alpha: how often intervals miss.
+        alpha: 1 - level of the interval.
 
     Returns:
-        Both ends, NaN where one of the correlations is 1 or -1, or is not defined.
+        Both ends, NaN if any of the correlations is 1, -1 or NaN.
     """
     with np.errstate(divide="ignore"):
         z = np.arctanh(np.clip(correlations, -1, 1))
@@ -80,40 +87,45 @@ def agreement_rows(
     pairs: Sequence[Pair],
     settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:
-    """Yields rows of `AGREEMENT` of the measure of each subject; nothing for other kinds.
+    """Yields rows of `AGREEMENT`, one table per pair of models.
+
+    There are none for kinds that have more keys than one, or a key without `Key.has_agreement`.
 
     Args:
         kind: the kind.
         numbers: the numbers of all cells.
-        cells: the cells.
+        cells: all cells.
         pairs: the pairs of models.
         settings: the level.
     """
     if len(kind.keys) != 1 or not KEY_NAMED[kind.keys[0]].has_agreement:
         return
-    name = numbers.names[int(kind.rows[0])].select("measure", "options")
+    name = numbers.keys[int(kind.rows[0])].select("measure", "options")
     for pair in pairs:
-        one, other = cells[pair.one], cells[pair.other]
-        values = numbers.values[pair.one, kind.rows]
-        other_values = numbers.values[pair.other, kind.rows]
+        left, right = cells[pair.left], cells[pair.right]
+        values = numbers.values[pair.left, kind.rows]
+        other_values = numbers.values[pair.right, kind.rows]
         has_both = ~np.isnan(values) & ~np.isnan(other_values)
-        count = int(has_both.sum())
-        row: dict[str, object] = {"model": one.model, "other_model": other.model, "n": count}
+        subjects = int(has_both.sum())
+        row: dict[str, object] = {"model": left.model, "other_model": right.model, "n": subjects}
         reason = pair.reason
-        if reason is None and count < FEWEST_SUBJECTS:
-            reason = f"{count} subjects, of which at least {FEWEST_SUBJECTS} are needed"
+        if reason is None and subjects < FEWEST_SUBJECTS:
+            reason = f"{subjects} subjects, of which at least {FEWEST_SUBJECTS} are needed"
         if reason is None:
             correlations = spearman(values[has_both], other_values[has_both])
             low, high = correlation_interval(correlations, settings.alpha)
             row["value"] = float(correlations[0])
             row["low"], row["high"] = low, high
-            row["ceiling"] = ceiling(one.reliability, other.reliability)
+            row["ceiling"] = ceiling(left.reliability, right.reliability)
             reason = NO_AGREEMENT_INTERVAL if np.isnan(low) else None
         yield name.join(pl.DataFrame([row | {"reason": reason}]), how="cross")
 
 
-def ceiling(one: float | None, other: float | None) -> float | None:
-    """Returns the correlation that noise lets two models reach which agree fully; None where it is
-    not known.
+def ceiling(reliability: float | None, other_reliability: float | None) -> float | None:
+    """Returns the correlation to expect of two models in full agreement, given their noise.
+
+    It is None if a reliability is unknown.
     """
-    return None if one is None or other is None else float(np.sqrt(one * other))
+    if reliability is None or other_reliability is None:
+        return None
+    return float(np.sqrt(reliability * other_reliability))

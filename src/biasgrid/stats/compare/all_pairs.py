@@ -19,8 +19,8 @@ from biasgrid.stats.compare.differences import (
     MarksOfMeasures,
     Pair,
     comparison_rows,
-    is_paired,
     model_differences,
+    share_clusters,
 )
 from biasgrid.stats.compare.how_asked import ACROSS
 from biasgrid.stats.compare.ranks import rank_rows, ranked_number
@@ -54,10 +54,10 @@ def compare_models(
         dataset: its name.
         cells: the models' cells, in the order of the tables.
         settings: level, and how false discoveries are controlled.
-        marks: those of the dataset's measures.
-        across: in what models may differ that are compared, of `how_asked.ACROSS`.
-        fair: the value of equal treatment of signed measures: models are ranked by how far they are
-            from it.
+        marks: the marks of the dataset's measures.
+        across: the facts in which compared models may differ, of `how_asked.ACROSS`.
+        fair: the value of equal treatment by signed measure; models are ranked by their distance
+            from it. Other measures are absent.
     """
     places = list(combinations(range(len(cells)), 2))
     return compare_cells(dataset, cells, places, settings, marks, across, fair)
@@ -65,8 +65,8 @@ def compare_models(
 
 def compare_runs(
     dataset: str,
-    ones: Sequence[ComparedCell],
-    others: Sequence[ComparedCell],
+    cells: Sequence[ComparedCell],
+    other_cells: Sequence[ComparedCell],
     settings: StatisticsSettings,
     marks: MarksOfMeasures = NO_MARKS,
 ) -> pl.DataFrame:
@@ -74,16 +74,18 @@ def compare_runs(
 
     Args:
         dataset: its name.
-        ones: the cells of one run.
-        others: those of the other, in the same order.
+        cells: the cells of one run.
+        other_cells: the cells of the same models in the other run, in the same order.
         settings: level, and how false discoveries are controlled.
-        marks: those of the dataset's measures, for both runs.
+        marks: the marks of the dataset's measures, for both runs.
 
     Returns:
         Rows of `COMPARISONS`: the values of the first run minus those of the other.
     """
-    pairs = [(place, len(ones) + place) for place in range(len(ones))]
-    return compare_cells(dataset, [*ones, *others], pairs, settings, marks, ACROSS).comparisons
+    pairs = [(place, len(cells) + place) for place in range(len(cells))]
+    return compare_cells(
+        dataset, [*cells, *other_cells], pairs, settings, marks, ACROSS
+    ).comparisons
 
 
 def compare_cells(
@@ -95,45 +97,45 @@ def compare_cells(
     across: Collection[str],
     fair: Mapping[str, float] = NO_FAIR_VALUES,
 ) -> ComparisonTables:
-    """Compares cells with each other.
+    """Compares pairs of cells of one dataset.
 
     Args:
         dataset: the name of their dataset.
         cells: the cells.
-        places: the pairs that are compared.
+        places: the positions of both cells of each pair; the second one is subtracted.
         settings: level, and how false discoveries are controlled.
-        marks: those of the dataset's measures.
-        across: in what cells may differ that are compared, of `how_asked.ACROSS`.
+        marks: the marks of the dataset's measures.
+        across: the facts in which compared cells may differ, of `how_asked.ACROSS`.
         fair: see `compare_models`.
     """
     numbers = CellNumbersMatrix.from_cells(cells)
     pairs = []
-    # Pairs that are not listed, such as of two runs, are not comparable.
+    # Pairs that are not in `places` are not comparable, so they are never ranked together.
     comparable = np.diag([not cell.numbers.is_empty() for cell in cells])
-    for one, other in places:
-        reason = reason_not_comparable(numbers, cells, one, other, across)
-        clusters = [numbers.without[place].shape[1] for place in (one, other)]
-        paired = is_paired(cells[one], cells[other], clusters)
-        pairs.append(Pair(one, other, paired, reason))
-        comparable[one, other] = comparable[other, one] = reason is None
+    for left, right in places:
+        reason = reason_not_comparable(numbers, cells, left, right, across)
+        cluster_counts = [numbers.without[place].shape[1] for place in (left, right)]
+        is_paired = share_clusters(cells[left], cells[right], cluster_counts)
+        pairs.append(Pair(left, right, is_paired, reason))
+        comparable[left, right] = comparable[right, left] = reason is None
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
-        measure = str(numbers.names["measure"][int(kind.rows[0])])
+        measure = str(numbers.keys["measure"][int(kind.rows[0])])
         own_pairs, sets = pairs_on_one_scale(measure, cells, pairs, comparable)
         differences = model_differences(numbers, kind, own_pairs, settings)
         rows = comparison_rows(differences, numbers, cells, own_pairs, settings, marks)
         tables["comparisons"].append(rows)
         if not kind.is_of_parts:
-            order = ranked_number(differences, numbers, own_pairs, fair.get(measure), settings)
-            tables["ranks"].extend(rank_rows(order, numbers, cells, own_pairs, sets, settings))
+            ranked = ranked_number(differences, numbers, own_pairs, fair.get(measure), settings)
+            tables["ranks"].extend(rank_rows(ranked, numbers, cells, own_pairs, sets, settings))
         tables["agreement"].extend(agreement_rows(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(parts, name, dataset) for name, parts in tables.items()))
 
 
 def stack_tables(tables: Iterable[pl.DataFrame], name: str, dataset: str) -> pl.DataFrame:
-    """Returns tables below each other in the columns and types of a schema, NaN as null."""
+    """Stacks tables in the columns and types of `COMPARISON_TABLES[name]`, with NaN as null."""
     empty = empty_table(COMPARISON_TABLES[name])
-    named = [table.with_columns(dataset=pl.lit(dataset)) for table in tables]
-    rows = pl.concat([empty, *named], how="diagonal_relaxed")
-    typed = rows.cast(empty.schema).select(empty.columns)
-    return typed.with_columns(pl.col(pl.Float64).fill_nan(None))
+    labelled_tables = [table.with_columns(dataset=pl.lit(dataset)) for table in tables]
+    rows = pl.concat([empty, *labelled_tables], how="diagonal_relaxed")
+    cast_rows = rows.cast(empty.schema).select(empty.columns)
+    return cast_rows.with_columns(pl.col(pl.Float64).fill_nan(None))

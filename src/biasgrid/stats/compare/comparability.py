@@ -1,6 +1,4 @@
-"""Which models may be compared with which and why others may not, and which are the same model
-under two names.
-"""
+"""Which models may be compared, why others may not, and which names are the same model."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ NOT_DECIDING = {
     "libraries",
     "code",
 }
-"""Facts in which predictions of one model may differ for the same prompts, whose digest is
+"""Facts of provenance that do not decide answers to the same prompts, whose digest is
 `instances_sha256`.
 """
 FACT_NAMES = {"instances_sha256": "instances"}
@@ -41,28 +39,29 @@ FACT_NAMES = {"instances_sha256": "instances"}
 def reason_not_comparable(
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
-    one: int,
-    other: int,
+    left: int,
+    right: int,
     across: Collection[str],
 ) -> str | None:
-    """Says why two cells may not be compared, None where they may.
+    """Returns why two cells may not be compared, None if they may.
 
     Args:
-        numbers: the numbers of the cells.
-        cells: the cells.
-        one: the place of a cell.
-        other: that of another one.
-        across: in what they may differ, of `how_asked.ACROSS`.
+        numbers: the numbers of all cells.
+        cells: all cells.
+        left: the position of a cell.
+        right: the position of another one.
+        across: the facts in which they may differ, of `how_asked.ACROSS`.
     """
-    sides = [cells[place] for place in (one, other)]
-    unmeasured = [cell.model for cell in sides if cell.numbers.is_empty()]
-    if unmeasured:
-        return f"nothing is measurable of {' and '.join(dict.fromkeys(unmeasured))}"
-    problem = unlike([cell.asked for cell in sides], across)
+    sides = [cells[place] for place in (left, right)]
+    models_without_numbers = [cell.model for cell in sides if cell.numbers.is_empty()]
+    if models_without_numbers:
+        names = " and ".join(dict.fromkeys(models_without_numbers))
+        return f"nothing is measurable of {names}"
+    problem = unlike([cell.how_asked for cell in sides], across)
     if problem:
         return problem
-    if (numbers.has_part[one] != numbers.has_part[other]).any():
-        return unlike_lists(numbers, cells, (one, other))
+    if (numbers.has_part[left] != numbers.has_part[right]).any():
+        return unlike_lists(numbers, cells, (left, right))
     return None
 
 
@@ -71,66 +70,79 @@ def pairs_on_one_scale(
 ) -> tuple[list[Pair], list[int]]:
     """Returns pairs with the reason why a measure is not compared, and the set of each model.
 
+    A measure that grows with a scale, such as answer probability, is compared only between models
+    with similar scales; see `how_asked.SCALES`.
+
     Args:
         measure: its name.
-        cells: the cells.
+        cells: all cells.
         pairs: the pairs of models.
-        comparable: shape (models, models), see `comparable_sets`.
+        comparable: shape (models, models), see `comparable_sets`; it is not changed.
+
+    Returns:
+        The pairs in the same order, and the sets as `comparable_sets` returns them.
     """
     comparable_here = comparable.copy()
     pairs_here = []
     for pair in pairs:
-        asked = [cells[place].asked for place in (pair.one, pair.other)]
-        reason = pair.reason or unlike_scales(measure, asked)
+        askings = [cells[place].how_asked for place in (pair.left, pair.right)]
+        reason = pair.reason or unlike_scales(measure, askings)
         pairs_here.append(pair._replace(reason=reason))
-        comparable_here[pair.one, pair.other] = reason is None
-        comparable_here[pair.other, pair.one] = reason is None
+        comparable_here[pair.left, pair.right] = reason is None
+        comparable_here[pair.right, pair.left] = reason is None
     return pairs_here, comparable_sets(comparable_here)
 
 
 def unlike_lists(
     numbers: CellNumbersMatrix, cells: Sequence[ComparedCell], pair: tuple[int, int]
 ) -> str:
-    """Words the difference of two lists: the names that only one model was asked about."""
+    """Names the parts that only one of two models was asked about, as a reason."""
     texts = []
-    for one, other in (pair, pair[::-1]):
-        own = numbers.names.filter(numbers.has_number[one])
-        others = numbers.names.filter(numbers.has_number[other])
-        alone: list[str] = []
+    for own, opposite in (pair, pair[::-1]):
+        own_keys = numbers.keys.filter(numbers.has_number[own])
+        opposite_keys = numbers.keys.filter(numbers.has_number[opposite])
+        only_here: list[str] = []
         for key in MEASURE_PART_KEYS:
-            own_names, other_names = ({*rows[key].cast(str).drop_nulls()} for rows in (own, others))
-            alone += sorted(own_names - other_names)
-        if alone:
-            texts.append(f"{first_few(alone)} of {cells[one].model} alone")
+            own_names = {*own_keys[key].cast(str).drop_nulls()}
+            opposite_names = {*opposite_keys[key].cast(str).drop_nulls()}
+            only_here += sorted(own_names - opposite_names)
+        if only_here:
+            texts.append(f"{first_few(only_here)} of {cells[own].model} alone")
     return f"asked about unlike lists: {'; '.join(texts) or 'other pairs of the same names'}"
 
 
 def comparable_sets(comparable: BoolArray) -> list[int]:
-    """Returns the set of each model, numbered by first models; models of a set are comparable.
+    """Divides models into sets that are ranked together.
+
+    A model is in the set of the earliest model that it is comparable with.
 
     Args:
-        comparable: shape (models, models); a model that is not comparable with itself is in none,
-            -1.
+        comparable: shape (models, models), symmetric. The diagonal says whether a model is
+            comparable at all.
+
+    Returns:
+        The number of each model's set, from 0 in the order of their earliest models; -1 for a model
+        that is not comparable at all.
     """
-    number_of_first: dict[int, int] = {}
+    number_of_earliest: dict[int, int] = {}
     sets = []
     for place, is_comparable in enumerate(comparable):
         if not is_comparable[place]:
             sets.append(-1)
             continue
-        first = int(np.flatnonzero(is_comparable)[0])
-        sets.append(number_of_first.setdefault(first, len(number_of_first)))
+        earliest = int(np.flatnonzero(is_comparable)[0])
+        sets.append(number_of_earliest.setdefault(earliest, len(number_of_earliest)))
     return sets
 
 
 def same_models(cells: Mapping[str, Facts]) -> str:
-    """Names models of a run that have the same weights, and the facts in which they differ.
+    """Names the models of a run that have the same weights, and the facts in which they differ.
 
     Args:
         cells: the provenance of the measures of each cell, by `DATASET/MODEL`.
 
     Returns:
-        A sentence for each set of such names that were asked of one dataset; empty where there are
+        A sentence for each set of such names, if all were asked about one dataset; "" if there are
         none.
     """
     # Predictions by source and task, model, and dataset.
@@ -138,9 +150,9 @@ def same_models(cells: Mapping[str, Facts]) -> str:
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
         predictions = facts.get("predictions", {})
-        source = model_identity(predictions)
-        if source is not None:
-            models = sources.setdefault((*source, predictions.get("task")), {})
+        identity = model_identity(predictions)
+        if identity is not None:
+            models = sources.setdefault((*identity, predictions.get("task")), {})
             models.setdefault(model, {})[dataset] = predictions
     sentences = []
     for (word, *_), models in sources.items():
@@ -148,17 +160,19 @@ def same_models(cells: Mapping[str, Facts]) -> str:
         if len(models) < 2 or not datasets:
             continue
         names = sorted(models)
-        facts_apart = sorted(differing_facts([models[name] for name in models], datasets))
+        differences = sorted(differing_facts([models[name] for name in models], datasets))
         ending = " and are asked alike: they are one model."
-        if facts_apart:
-            ending = f"; they differ in {', '.join(facts_apart)}."
+        if differences:
+            ending = f"; they differ in {', '.join(differences)}."
         sentences.append(f"{' and '.join(names)} have the same {word}{ending}")
     return " ".join(sentences)
 
 
 def model_identity(predictions: Facts) -> tuple[str, Any] | None:
-    """Returns what a model is, whatever it is called, and a word for that; None where that is not
-    known.
+    """Returns a noun and a digest that identify a model whatever its name; None if unknown.
+
+    Args:
+        predictions: the provenance of its predictions.
     """
     record, dump = predictions.get("model"), predictions.get("dump")
     if dump:
@@ -171,12 +185,17 @@ def model_identity(predictions: Facts) -> tuple[str, Any] | None:
 
 
 def differing_facts(models: list[dict[str, Facts]], datasets: set[str]) -> set[str]:
-    """Returns the facts in which predictions differ and which decide answers, on any dataset."""
+    """Returns the names of facts that decide answers and differ between models on any dataset.
+
+    Args:
+        models: for each model the provenance of its predictions by dataset; at least two.
+        datasets: the datasets to look at, which all models have.
+    """
     names = set()
     for dataset in datasets:
-        first, *others = (model[dataset] for model in models)
-        for other in others:
-            for key in (first.keys() | other.keys()) - NOT_DECIDING:
-                if first.get(key) != other.get(key):
+        reference, *rest = (model[dataset] for model in models)
+        for facts in rest:
+            for key in (reference.keys() | facts.keys()) - NOT_DECIDING:
+                if reference.get(key) != facts.get(key):
                     names.add(FACT_NAMES.get(key, key))
     return names

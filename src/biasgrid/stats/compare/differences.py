@@ -12,7 +12,7 @@ import polars as pl
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.stats.compare.cells import CellNumbersMatrix, ComparedCell, HypothesisFamily
 from biasgrid.stats.compare.how_asked import differences_in_asking
-from biasgrid.stats.compare.names import OtherFactors, other_factors
+from biasgrid.stats.compare.names import OtherFactors, factor_variances
 from biasgrid.stats.intervals import VarianceSource, half_width, interval_ends, p_values
 from biasgrid.stats.multiplicity import SIGNIFICANT, false_discovery_rates, holm, selected_ends
 from biasgrid.stats.noise.jackknife import jackknife
@@ -27,22 +27,22 @@ NO_DIFFERENCE_INTERVAL = (
     "of such numbers"
 )
 MarksOfMeasures = Mapping[str, Sequence[Mark]]
-"""By measure, of those that have marks."""
+"""Marks by measure; measures without marks may be absent."""
 
 
 class Pair(NamedTuple):
-    """Two models that are compared.
+    """Two models that are compared: differences are those of left - right.
 
     Attributes:
-        one: the place of a cell.
-        other: that of the cell which is taken from it.
-        paired: whether both were asked the same templates.
-        reason: why they may not be compared, None where they may.
+        left: the position of a cell among all.
+        right: the position of the cell whose numbers are subtracted.
+        is_paired: whether the same clusters can be left out of both, see `share_clusters`.
+        reason: why they may not be compared, None if they may.
     """
 
-    one: int
-    other: int
-    paired: bool
+    left: int
+    right: int
+    is_paired: bool
     reason: str | None
 
 
@@ -50,19 +50,22 @@ class Pair(NamedTuple):
 class Differences:
     """The differences of all pairs in the numbers of a kind; arrays of shape (pairs, numbers).
 
+    Pairs are in the order of their list, numbers in the order of `kind.rows`.
+
     Attributes:
         kind: the kind.
-        values: the differences, NaN where two may not be compared.
-        centre: around what their intervals lie: the differences or, of shares, these with two added
+        values: the differences, NaN if the two may not be compared or one has no such number.
+        centre: the centres of their intervals: the differences, for shares those with two added
             clusters.
-        limit: how large they may be in size: 1 of shares, infinite where nothing is known.
-        source: how much they vary with clusters.
-        others: how much they vary with other factors.
-        clusters: over how many clusters they are.
-        p: tests of them.
-        q, holm: the same, corrected: of whole cells for all pairs of models, of parts for all
-            parts, pair by pair.
-        selected: both ends of the intervals of significant results.
+        limit: the largest possible size: 1 for shares, infinite if there is no limit.
+        source: their variance over clusters.
+        other_factors: their variance over other factors.
+        clusters: the number of clusters behind each.
+        p: p-values of no difference, NaN if there is no test.
+        q: p corrected by false discovery rates: whole cells for all pairs of models, parts for all
+            parts of one pair.
+        holm: p corrected by Holm's method for the same tests.
+        selected_interval: both ends of the intervals of significant results, NaN for others.
     """
 
     kind: HypothesisFamily
@@ -70,32 +73,32 @@ class Differences:
     centre: FloatArray
     limit: FloatArray
     source: VarianceSource
-    others: OtherFactors
+    other_factors: OtherFactors
     clusters: IntArray
     p: FloatArray
     q: FloatArray
     holm: FloatArray
-    selected: tuple[FloatArray, FloatArray]
+    selected_interval: tuple[FloatArray, FloatArray]
 
     @property
     def sources(self) -> list[VarianceSource]:
-        """All that they vary with, flat."""
-        return [flat_source(source) for source in (self.source, *self.others.sources)]
+        """All variances, those over clusters first, each of shape (pairs x numbers,)."""
+        return [flat_source(source) for source in (self.source, *self.other_factors.sources)]
 
     @property
     def shape(self) -> tuple[int, int]:
-        """The number of pairs, and of numbers of the kind."""
+        """The number of pairs, and the number of numbers of the kind."""
         pairs, numbers = self.values.shape
         return pairs, numbers
 
 
 def flat_source(source: VarianceSource) -> VarianceSource:
-    """Returns variances of shape (pairs, numbers) pair after pair."""
+    """Flattens variances of shape (pairs, numbers), pair after pair."""
     return VarianceSource(source.variance.ravel(), source.df.ravel())
 
 
 def stack_sources(sources: Sequence[VarianceSource]) -> VarianceSource:
-    """Returns variances of several pairs, each of shape (numbers,), as one of all pairs."""
+    """Stacks variances of several pairs, each of shape (numbers,), to shape (pairs, numbers)."""
     variance = np.stack([source.variance for source in sources])
     df = np.stack([source.df for source in sources])
     return VarianceSource(variance, df)
@@ -105,27 +108,33 @@ class PairDifference(NamedTuple):
     """The differences of one pair in the numbers of a kind; arrays of shape (numbers,).
 
     Attributes:
-        values: the differences, NaN where the two may not be compared.
-        centre: see `Differences`, as for `limit`, `source` and `clusters`.
-        limit: how large they may be in size.
-        source: how much they vary with clusters.
-        least_p: the least p that a test may have, 0 where there is none.
-        clusters: over how many clusters they are.
+        values: the differences, NaN if the two may not be compared or one has no such number.
+        centre: the centres of their intervals.
+        limit: the largest possible size.
+        source: their variance over clusters.
+        p_floor: smaller p are raised to it; 0 if there is no floor, NaN counts as none.
+        clusters: the number of clusters behind each.
     """
 
     values: FloatArray
     centre: FloatArray
     limit: FloatArray
     source: VarianceSource
-    least_p: FloatArray
+    p_floor: FloatArray
     clusters: IntArray
 
 
-def is_paired(one: ComparedCell, other: ComparedCell, clusters: Sequence[int]) -> bool:
-    """Says whether the clusters of two cells are the same, so that each can be left out of both."""
-    if one.templates is None or one.templates != other.templates:
+def share_clusters(left: ComparedCell, right: ComparedCell, cluster_counts: Sequence[int]) -> bool:
+    """Whether two cells have the same clusters, so that each can be left out of both.
+
+    Args:
+        left: a cell.
+        right: another one.
+        cluster_counts: the number of clusters of each in `CellNumbersMatrix.without`.
+    """
+    if left.templates is None or left.templates != right.templates:
         return False
-    return one.units == other.units and len({*clusters}) == 1
+    return left.units == right.units and len({*cluster_counts}) == 1
 
 
 def model_differences(
@@ -134,34 +143,33 @@ def model_differences(
     pairs: Sequence[Pair],
     settings: StatisticsSettings,
 ) -> Differences:
-    """Compares the models of each pair in the numbers of a kind, one less the other.
+    """Returns the differences of all pairs of models in the numbers of a kind.
 
-    The same cluster is left out of both where they were asked the same templates (jackknife of the
-    difference). Else the variances of both add up, with the degrees of freedom of Welch and
-    Satterthwaite. Shares are compared by `shares.estimate_share_differences`, so that no difference
-    of two is exact or without a test. Numbers may vary with other factors as well, see
-    `names.other_factors`.
+    If both were asked the same templates, each cluster is left out of both (jackknife of the
+    difference). Otherwise the variances of both add up, with the degrees of freedom of Welch and
+    Satterthwaite. Shares are compared by `shares.difference_of_shares`, so that no difference of
+    two is exact or without a test. Variances over other factors are from `names.factor_variances`.
 
     Args:
         numbers: the numbers of all cells.
-        kind: which of them.
-        pairs: the pairs of models, one at least.
-        settings: how false discoveries are controlled.
+        kind: the kind.
+        pairs: the pairs of models, at least one.
+        settings: level, and how false discoveries are controlled.
     """
-    keys = numbers.names[kind.rows]
+    keys = numbers.keys[kind.rows]
     over_cells = [over_clusters(without[kind.rows], keys, kind) for without in numbers.without]
-    compared = [pair_difference(numbers, kind, pair, over_cells) for pair in pairs]
-    values = np.stack([difference.values for difference in compared])
-    centre = np.stack([difference.centre for difference in compared])
-    limit = np.stack([difference.limit for difference in compared])
-    least_p = np.stack([difference.least_p for difference in compared])
-    clusters = np.stack([difference.clusters for difference in compared])
-    source = stack_sources([difference.source for difference in compared])
-    others = other_variances(numbers, kind, pairs)
-    sources = [source, *others.sources]
+    parts = [pair_difference(numbers, kind, pair, over_cells) for pair in pairs]
+    values = np.stack([difference.values for difference in parts])
+    centre = np.stack([difference.centre for difference in parts])
+    limit = np.stack([difference.limit for difference in parts])
+    p_floor = np.stack([difference.p_floor for difference in parts])
+    clusters = np.stack([difference.clusters for difference in parts])
+    source = stack_sources([difference.source for difference in parts])
+    other_factors = other_variances(numbers, kind, pairs)
+    sources = [source, *other_factors.sources]
     p = p_values(centre.ravel(), [flat_source(factor) for factor in sources]).reshape(centre.shape)
-    # `fmax` ignores a NaN in `least_p`; a p that is not known stays so.
-    p = np.where(np.isnan(p), p, np.fmax(p, least_p))
+    # `fmax` ignores a NaN in `p_floor`; a p that is not known stays so.
+    p = np.where(np.isnan(p), p, np.fmax(p, p_floor))
     q, familywise, low, high = np.full((4, *centre.shape), np.nan)
     for tests in tested_together(kind, len(pairs)):
         q[tests] = false_discovery_rates(p[tests], settings.fdr)
@@ -169,9 +177,9 @@ def model_differences(
         own_sources = [
             VarianceSource(factor.variance[tests], factor.df[tests]) for factor in sources
         ]
-        within = -limit[tests], limit[tests]
+        limits = -limit[tests], limit[tests]
         low[tests], high[tests] = selected_ends(
-            centre[tests], q[tests], own_sources, within, settings.alpha
+            centre[tests], q[tests], own_sources, limits, settings.alpha
         )
     return Differences(
         kind=kind,
@@ -179,26 +187,26 @@ def model_differences(
         centre=centre,
         limit=limit,
         source=source,
-        others=others,
+        other_factors=other_factors,
         clusters=clusters,
         p=p,
         q=q,
         holm=familywise,
-        selected=(low, high),
+        selected_interval=(low, high),
     )
 
 
-def tested_together(kind: HypothesisFamily, pairs: int) -> list[Any]:
+def tested_together(kind: HypothesisFamily, pair_count: int) -> list[Any]:
     """Returns indices of tests that are corrected together, in arrays of shape (pairs, numbers).
 
     All parts of a pair are tested together, or the single number of whole cells of all pairs.
 
     Args:
         kind: the kind of the numbers.
-        pairs: how many pairs of models there are.
+        pair_count: the number of pairs of models.
     """
     if kind.is_of_parts:
-        return list(range(pairs))
+        return list(range(pair_count))
     return [(slice(None), 0)]
 
 
@@ -208,82 +216,86 @@ def pair_difference(
     pair: Pair,
     over_cells: Sequence[tuple[VarianceSource, IntArray]],
 ) -> PairDifference:
-    """Compares two models in the numbers of a kind, one less the other.
+    """Returns the differences of two models in the numbers of a kind.
 
     Args:
         numbers: the numbers of all cells.
-        kind: which of them.
-        pair: both models.
-        over_cells: how much the numbers of each cell vary with clusters, see `over_clusters`.
+        kind: the kind.
+        pair: both models. If they may not be compared, all differences are NaN.
+        over_cells: variances and numbers of clusters by cell, from `over_clusters`.
     """
-    count = len(kind.rows)
-    no_limit, no_least_p = np.full(count, np.inf), np.zeros(count)
+    number_count = len(kind.rows)
+    no_limit, no_floor = np.full(number_count, np.inf), np.zeros(number_count)
     if pair.reason is not None:
-        unknown = np.full(count, np.nan)
-        no_clusters = np.zeros(count, dtype=np.int64)
+        unknown = np.full(number_count, np.nan)
+        no_clusters = np.zeros(number_count, dtype=np.int64)
         no_source = VarianceSource(unknown, unknown)
-        return PairDifference(unknown, unknown, no_limit, no_source, no_least_p, no_clusters)
-    values = numbers.values[pair.one, kind.rows] - numbers.values[pair.other, kind.rows]
+        return PairDifference(unknown, unknown, no_limit, no_source, no_floor, no_clusters)
+    values = numbers.values[pair.left, kind.rows] - numbers.values[pair.right, kind.rows]
     counts = pair_share_counts(numbers, kind, pair)
     if counts is not None:
-        compared = estimate_share_differences(counts)
-        centre = np.where(np.isnan(values), np.nan, compared.centre)
-        # The group that fewer clusters ask decides.
+        shares = difference_of_shares(counts)
+        centre = np.where(np.isnan(values), np.nan, shares.centre)
+        # The model with fewer clusters decides.
         clusters = (counts[..., 1::2] > 0).sum(axis=1).min(axis=1)
         return PairDifference(
-            values, centre, np.ones(count), compared.source, compared.sign_flip_p, clusters
+            values, centre, np.ones(number_count), shares.source, shares.sign_flip_p, clusters
         )
-    if pair.paired:
+    if pair.is_paired:
         without = pair_jackknife_values(numbers, kind, pair)
-        source, clusters = over_clusters(without, numbers.names[kind.rows], kind)
+        source, clusters = over_clusters(without, numbers.keys[kind.rows], kind)
     else:
-        one, count_of_one = over_cells[pair.one]
-        other, count_of_other = over_cells[pair.other]
-        source = welch_variance(one, other)
-        clusters = np.minimum(count_of_one, count_of_other)
-    return PairDifference(values, values, no_limit, source, no_least_p, clusters)
+        left, left_clusters = over_cells[pair.left]
+        right, right_clusters = over_cells[pair.right]
+        source = welch_variance(left, right)
+        clusters = np.minimum(left_clusters, right_clusters)
+    return PairDifference(values, values, no_limit, source, no_floor, clusters)
 
 
 def other_variances(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pairs: Sequence[Pair]
 ) -> OtherFactors:
-    """Returns how the differences of a kind vary with other factors, shape (pairs, numbers)."""
-    names = numbers.names[kind.rows]
+    """Returns the variances of differences over other factors, each of shape (pairs, numbers).
+
+    There are as many as the pair with most factors has. A pair with fewer has NaN in the last ones,
+    because nothing is known of these variances.
+    """
+    names = numbers.keys[kind.rows]
     factors_of_pairs = [
-        other_factors(names, numbers.over_more[pair.one], numbers.over_more[pair.other])
+        factor_variances(names, numbers.over_more[pair.left], numbers.over_more[pair.right])
         for pair in pairs
     ]
     most = max(factors_of_pairs, key=lambda factors: len(factors.sources))
-    # Pairs without a factor know nothing of its variance.
     unknown = VarianceSource(np.full(len(names), np.nan), np.zeros(len(names)))
-    stacked = []
+    sources = []
     for place in range(len(most.sources)):
         own = [
             factors.sources[place] if place < len(factors.sources) else unknown
             for factors in factors_of_pairs
         ]
-        stacked.append(stack_sources(own))
-    return OtherFactors(stacked, most.name)
+        sources.append(stack_sources(own))
+    return OtherFactors(sources, most.name)
 
 
 def over_clusters(
     without: FloatArray, keys: pl.DataFrame, kind: HypothesisFamily
 ) -> tuple[VarianceSource, IntArray]:
-    """Returns how much numbers vary with clusters, and how many clusters they have.
+    """Returns the variance of numbers over clusters, and their numbers of clusters.
 
     Args:
-        without: shape (numbers, clusters), each number without each cluster.
-        keys: the key columns of the numbers.
+        without: shape (numbers, clusters), each number without each cluster, NaN if it has nothing
+            of the cluster.
+        keys: the key columns of the numbers, in the same order.
         kind: the kind of the numbers.
     """
     variance, clusters = jackknife(without)
     # A number without any jackknife value has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        counted = read_crossing(keys, without).counted
-        source, _ = moderate_variances(variance, clusters.astype(np.float64), counted)
+        is_counted = crossing_of(keys, without).counted
+        source, _ = moderate_variances(variance, clusters.astype(np.float64), is_counted)
         return source, clusters
-    # A number that is the same in all clusters, as a rate of 1 may be, is not therefore exact.
+    # A number that is the same in all clusters, such as a rate of 1, is not exact for that.
     known_variance = np.where(variance > 0, variance, np.nan)
     return VarianceSource(known_variance, np.maximum(clusters - 1.0, 0)), clusters
 
@@ -291,52 +303,56 @@ def over_clusters(
 def pair_share_counts(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
 ) -> FloatArray | None:
-    """Returns the counts behind the shares of a pair, None if a number of the kind is no share.
+    """Returns the counts behind the shares of a pair.
 
     Returns:
-        Shape (numbers, clusters, 4), as `estimate_share_differences` takes it; where models were
-        not asked the same templates the clusters of the one stand before those of the other.
+        Shape (numbers, clusters, 4): counted answers and cases of the left, then of the right
+        model, as `difference_of_shares` takes them. If models were not asked the same templates,
+        the clusters of the left model come before those of the right one, in which it has no cases.
+        None if a number of the kind is no share, or if there are no cases.
     """
     sides = []
-    for place in (pair.one, pair.other):
+    for place in (pair.left, pair.right):
         counts, clusters = numbers.shares[place], numbers.without[place].shape[1]
         has_number = ~np.isnan(numbers.values[place, kind.rows])
         if not counts.keys() >= {*kind.rows[has_number].tolist()}:
             return None
         nothing = np.zeros((clusters, 2))
         sides.append(np.stack([counts.get(row, nothing) for row in kind.rows.tolist()]))
-    one, other = sides
-    if not (one.any() or other.any()):
+    left, right = sides
+    if not (left.any() or right.any()):
         return None
-    if pair.paired:
-        return np.concatenate([one, other], axis=2)
-    # Each model has clusters of its own, in which the other one counts nothing.
-    one = np.pad(one, [(0, 0), (0, 0), (0, 2)])
-    other = np.pad(other, [(0, 0), (0, 0), (2, 0)])
-    return np.concatenate([one, other], axis=1)
+    if pair.is_paired:
+        return np.concatenate([left, right], axis=2)
+    left = np.pad(left, [(0, 0), (0, 0), (0, 2)])
+    right = np.pad(right, [(0, 0), (0, 0), (2, 0)])
+    return np.concatenate([left, right], axis=1)
 
 
 def pair_jackknife_values(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, pair: Pair
 ) -> FloatArray:
-    """Returns the differences of a pair without each cluster; what has nothing of a cluster is the
-    same without it.
+    """Returns the differences of a pair without each cluster, shape (numbers, clusters).
+
+    A number that has nothing of a cluster, which the other model's number has, is the same without
+    the cluster.
     """
-    one, other = (numbers.without[place][kind.rows] for place in (pair.one, pair.other))
+    left, right = (numbers.without[place][kind.rows] for place in (pair.left, pair.right))
     sides = []
-    for own, others, place in ((one, other, pair.one), (other, one, pair.other)):
+    for own, opposite, place in ((left, right, pair.left), (right, left, pair.right)):
         is_known = ~np.isnan(own).all(axis=1, keepdims=True)
-        lacks = np.isnan(own) & ~np.isnan(others) & is_known
-        sides.append(np.where(lacks, numbers.values[place, kind.rows][:, None], own))
+        lacks_cluster = np.isnan(own) & ~np.isnan(opposite) & is_known
+        full_values = numbers.values[place, kind.rows][:, None]
+        sides.append(np.where(lacks_cluster, full_values, own))
     return sides[0] - sides[1]
 
 
-def welch_variance(one: VarianceSource, other: VarianceSource) -> VarianceSource:
-    """Returns the variance of the difference of what is not paired (Welch and Satterthwaite)."""
-    variance = one.variance + other.variance
+def welch_variance(left: VarianceSource, right: VarianceSource) -> VarianceSource:
+    """Returns the variance of a difference of independent numbers (Welch and Satterthwaite)."""
+    variance = left.variance + right.variance
     with np.errstate(invalid="ignore", divide="ignore"):
-        df = variance**2 / (one.variance**2 / one.df + other.variance**2 / other.df)
-    return VarianceSource(variance, np.where((one.df > 0) & (other.df > 0), df, 0))
+        df = variance**2 / (left.variance**2 / left.df + right.variance**2 / right.df)
+    return VarianceSource(variance, np.where((left.df > 0) & (right.df > 0), df, 0))
 
 
 def comparison_rows(
@@ -347,33 +363,36 @@ def comparison_rows(
     settings: StatisticsSettings,
     marks: MarksOfMeasures,
 ) -> pl.DataFrame:
-    """Returns rows of `COMPARISONS`.
+    """Returns rows of `COMPARISONS` for the differences of a kind.
 
-    Numbers of whole cells are all kept, of parts the significant differences and the largest of
-    each pair.
+    All differences of whole cells are kept; of parts, the significant ones and the `PARTS_KEPT`
+    largest of each pair.
 
     Args:
         differences: the differences of a kind.
         numbers: the numbers of all cells.
-        cells: the cells.
-        pairs: the pairs of models.
+        cells: all cells.
+        pairs: the pairs of models, in the order of `differences`.
         settings: the level.
-        marks: those of the dataset's measures, which numbers of whole cells are judged by.
+        marks: the marks of the dataset's measures.
+
+    Returns:
+        The columns of `COMPARISONS` but `dataset`, NaN for null.
     """
     kind = differences.kind
     pair_of_row, number_of_row = ordered_rows(differences, numbers, pairs)
-    # Differences of all pairs are arrays of shape (pairs, numbers), which are read flat.
+    # The columns are flat arrays of shape (pairs x numbers,).
     place = np.ravel_multi_index((pair_of_row, number_of_row), differences.shape)
     columns = {
         name: pl.Series(column[place])
         for name, column in difference_columns(differences, settings.alpha).items()
     }
-    ones = np.array([pair.one for pair in pairs])[pair_of_row]
-    others = np.array([pair.other for pair in pairs])[pair_of_row]
+    left_cells = np.array([pair.left for pair in pairs])[pair_of_row]
+    right_cells = np.array([pair.right for pair in pairs])[pair_of_row]
     rows = kind.rows[number_of_row]
-    values = pl.Series(numbers.values[ones, rows])
-    other_values = pl.Series(numbers.values[others, rows])
-    names = numbers.names[rows]
+    values = pl.Series(numbers.values[left_cells, rows])
+    other_values = pl.Series(numbers.values[right_cells, rows])
+    names = numbers.keys[rows]
     ranges = original_marks(kind, names, marks)
     is_known = columns["difference"].is_not_nan()
     without_interval = columns["low"].is_nan().to_numpy()
@@ -381,7 +400,7 @@ def comparison_rows(
     models = pair_columns(differences, cells, pairs)[pair_of_row]
     texts = reasons(differences, numbers, cells, pairs_of_rows, number_of_row, without_interval)
     clusters = pl.Series(differences.clusters.ravel()[place])
-    other_factors_name = pl.lit(differences.others.name or None, pl.String)
+    other_factors_name = pl.lit(differences.other_factors.name or None, pl.String)
     return pl.concat([names, models], how="horizontal").with_columns(
         value=values,
         other_value=other_values,
@@ -406,7 +425,7 @@ def ordered_rows(
         pairs: the pairs of models.
 
     Returns:
-        The places of pairs, and those of numbers in the kind, both of shape (rows,).
+        The positions of pairs, and the positions of numbers in the kind, both of shape (rows,).
     """
     pair, number = np.nonzero(rows_to_keep(differences, numbers, pairs))
     values = differences.values[pair, number]
@@ -421,11 +440,11 @@ def difference_columns(differences: Differences, alpha: float) -> dict[str, Floa
 
     Args:
         differences: the differences of a kind.
-        alpha: how often intervals miss.
+        alpha: 1 - level of intervals.
 
     Returns:
-        By name, shape (pairs x numbers,), NaN where something is not known. Over several factors
-        no single standard error makes the interval, so `se` and `df` are NaN.
+        Arrays of shape (pairs x numbers,) by column, NaN if unknown. `se` and `df` are NaN over
+        several factors, because no single standard error makes such an interval.
     """
     source, *_ = differences.sources
     p, limit = differences.p.ravel(), differences.limit.ravel()
@@ -434,9 +453,9 @@ def difference_columns(differences: Differences, alpha: float) -> dict[str, Floa
     # An interval that excludes 0 is read as a test that rejects it.
     low = np.where(p > alpha, np.minimum(low, 0), low)
     high = np.where(p > alpha, np.maximum(high, 0), high)
-    has_others = bool(differences.others.name)
-    se = np.full(len(p), np.nan) if has_others else np.sqrt(source.variance)
-    selected_low, selected_high = differences.selected
+    is_over_several = bool(differences.other_factors.name)
+    se = np.full(len(p), np.nan) if is_over_several else np.sqrt(source.variance)
+    selected_low, selected_high = differences.selected_interval
     return {
         "difference": differences.values.ravel(),
         "low": low,
@@ -444,7 +463,7 @@ def difference_columns(differences: Differences, alpha: float) -> dict[str, Floa
         "selected_low": selected_low.ravel(),
         "selected_high": selected_high.ravel(),
         "se": se,
-        "df": np.where(np.isnan(low) | has_others, np.nan, source.df),
+        "df": np.where(np.isnan(low) | is_over_several, np.nan, source.df),
         "p": p,
         "q": differences.q.ravel(),
         "holm": differences.holm.ravel(),
@@ -452,32 +471,29 @@ def difference_columns(differences: Differences, alpha: float) -> dict[str, Floa
 
 
 def original_marks(
-    kind: HypothesisFamily, names: pl.DataFrame, marks: MarksOfMeasures
+    kind: HypothesisFamily, keys: pl.DataFrame, marks: MarksOfMeasures
 ) -> list[Mark]:
-    """Returns the marks that are given to the values of a kind, not to their intervals.
-
-    All other marks are those of intervals, which stand in the summary. Numbers of parts have no
-    marks.
+    """Returns the marks that judge values of a kind, not intervals; see `Mark.original`.
 
     Args:
-        kind: the kind of the numbers.
-        names: the columns `ROW` of numbers of one measure.
-        marks: those of the dataset's measures.
+        kind: the kind of the numbers; parts have no marks.
+        keys: the columns `ROW` of the numbers, all of one measure.
+        marks: the marks of the dataset's measures.
     """
-    if kind.is_of_parts or names.is_empty():
+    if kind.is_of_parts or keys.is_empty():
         return []
-    return [mark for mark in marks.get(names["measure"][0], ()) if mark.original]
+    return [mark for mark in marks.get(keys["measure"][0], ()) if mark.original]
 
 
 def value_letters(marks: Sequence[Mark], values: pl.Series) -> pl.Series:
-    """Returns the letter of each value, null where it has none."""
+    """Returns the letter of each value, null for a value outside of all marks."""
     return pl.Series([value_mark(marks, value) for value in values], dtype=pl.String)
 
 
 def pair_columns(
     differences: Differences, cells: Sequence[ComparedCell], pairs: Sequence[Pair]
 ) -> pl.DataFrame:
-    """Returns the columns of `COMPARISONS` about models, a row for each pair.
+    """Returns the columns of `COMPARISONS` about models, one row per pair.
 
     Args:
         differences: the differences of a kind.
@@ -485,13 +501,14 @@ def pair_columns(
         pairs: the pairs of models.
     """
     asked_differently = [
-        differences_in_asking([cells[pair.one].asked, cells[pair.other].asked]) for pair in pairs
+        differences_in_asking([cells[pair.left].how_asked, cells[pair.right].how_asked])
+        for pair in pairs
     ]
     return pl.DataFrame(
         {
-            "model": [cells[pair.one].model for pair in pairs],
-            "other_model": [cells[pair.other].model for pair in pairs],
-            "paired": [pair.paired for pair in pairs],
+            "model": [cells[pair.left].model for pair in pairs],
+            "other_model": [cells[pair.right].model for pair in pairs],
+            "paired": [pair.is_paired for pair in pairs],
             "tests": (~np.isnan(differences.values)).sum(axis=1),
             "asked_differently": pl.Series(asked_differently, dtype=pl.String),
         }
@@ -501,10 +518,10 @@ def pair_columns(
 def rows_to_keep(
     differences: Differences, numbers: CellNumbersMatrix, pairs: Sequence[Pair]
 ) -> BoolArray:
-    """Says which differences are kept one by one, shape (pairs, numbers)."""
+    """Whether differences become rows of the table, shape (pairs, numbers)."""
     if not differences.kind.is_of_parts:
         present = numbers.has_number[:, differences.kind.rows]
-        has_either = [present[pair.one] | present[pair.other] for pair in pairs]
+        has_either = [present[pair.left] | present[pair.right] for pair in pairs]
         return np.array(has_either).reshape(differences.shape)
     size = np.where(np.isnan(differences.values), -1, np.abs(differences.values))
     largest_places = np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT]
@@ -518,25 +535,25 @@ def reasons(
     differences: Differences,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
-    pairs: Sequence[Pair],
+    row_pairs: Sequence[Pair],
     rows: IntArray,
-    unknown: BoolArray,
+    lacks_interval: BoolArray,
 ) -> pl.Series:
-    """Says why some differences, or their intervals, are not known, null where they are.
+    """Returns why differences have no interval, null for those that have one.
 
     Args:
         differences: all differences of a kind.
         numbers: the numbers of all cells.
-        cells: the cells.
-        pairs: the pair of each row.
-        rows: the places of their numbers in the kind, shape (rows,).
-        unknown: whether they have no interval, shape (rows,).
+        cells: all cells.
+        row_pairs: the pair of each row of the result.
+        rows: the position of each row's number in the kind, shape (rows,).
+        lacks_interval: whether each row has no interval, shape (rows,).
     """
     present = numbers.has_number[:, differences.kind.rows]
     texts: list[str | None] = [None] * len(rows)
-    for place in np.flatnonzero(unknown).tolist():
-        pair, row = pairs[place], int(rows[place])
-        lacking = [cells[side].model for side in (pair.one, pair.other) if not present[side, row]]
+    for place in np.flatnonzero(lacks_interval).tolist():
+        pair, row = row_pairs[place], int(rows[place])
+        lacking = [cells[side].model for side in (pair.left, pair.right) if not present[side, row]]
         missing = f"{lacking[0]} has no such number" if lacking else NO_DIFFERENCE_INTERVAL
         texts[place] = pair.reason or missing
     return pl.Series(texts, dtype=pl.String)

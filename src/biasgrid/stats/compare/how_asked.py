@@ -1,4 +1,4 @@
-"""How models were asked, and in what that differs between models that are compared."""
+"""How models were asked, and how that differs between models that are compared."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ import polars as pl
 from biasgrid.tables.key_columns import is_about
 
 Asked = Mapping[str, Any]
+"""How a model was asked, from `how_asked`; facts that are unknown are absent."""
 SCORING, PROMPT = "scoring", "prompt"
 ACROSS = (SCORING, PROMPT)
-"""What must be alike in models that are ranked together, unless the config says otherwise."""
+"""Facts in which models must not differ to be compared, unless the config allows it."""
 OF_WRITING = ("temperature", "top_p", "max_tokens", "seed", "thinking", "system")
-"""What decides texts, of the section `generation`."""
+"""Facts of the section `generation` that decide which texts a model writes."""
 PLAIN, TEMPLATE = "plain", "chat template"
 REFUSED, PROBABILITY, ROOM = "refused", "answer_probability", "room"
 UNLIKE_REFUSALS = 0.05
-"""Shares of refused answers that differ by more are told."""
+"""Shares of refused answers that differ by more are reported."""
 UNLIKE_PROBABILITY = 2.0
-"""Answer probabilities whose ratio is larger are told, and what is in units of them is not
+"""Answer probabilities with a larger ratio are reported, and measures in units of them are not
 compared.
 """
 UNLIKE_ROOM = 1.5
-"""Shares are not compared where the ratio of their room is larger."""
+"""Shares are not compared if the ratio of their room is larger."""
 SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
     PROBABILITY: (
         UNLIKE_PROBABILITY,
@@ -34,29 +35,30 @@ SCALES: Mapping[str, tuple[float, str, Collection[str]]] = {
     ),
     ROOM: (UNLIKE_ROOM, "room of shares", ("share_gamma", "share_mu_corrected", "share_strength")),
 }
-"""Of each scale its largest ratio, its name, and the measures that grow with it."""
+"""For each scale the largest ratio, its name in messages, and the measures that grow with it."""
 SHARE_FORMATS = {
     REFUSED: ("refused", ".0%"),
     PROBABILITY: ("answer probability", ".2g"),
     ROOM: ("room of shares", ".2g"),
 }
-"""Shares that may differ a little, with their names and formats in messages."""
+"""Facts that are shares and may differ a little, with their names and formats in messages."""
 
 
 def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[str, Any]:
-    """Returns how a model was asked, as far as that is known, and how much it said.
+    """Returns how a model was asked, and measures on which the scale of its numbers depends.
 
     Args:
-        predictions: the provenance of its predictions.
-        measures: of the cell (schema `MEASURES`).
+        predictions: the provenance of its predictions, empty if unknown.
+        measures: the measures of the cell (schema `MEASURES`).
 
     Returns:
-        By name, of models that write `scoring` (how options were scored), `prompt` (`chat template`
-        or `plain`), what decides texts, the shares `refused` and `answer_probability`, and `room`.
+        Facts by name: for models that write, `scoring` (how options were scored), `prompt` (`chat
+        template` or `plain`) and the facts of `OF_WRITING`; for all, the measures `refused`,
+        `answer_probability` and `room` of the whole cell. Unknown facts are absent.
     """
     generation = predictions.get("generation") or {}
-    asked = {
-        # Only of models that write is it recorded how their options were scored.
+    facts = {
+        # Only predictions of models that write record how options were scored.
         SCORING: predictions.get("scored_by") or predictions.get("scoring"),
         PROMPT: predictions.get(PROMPT) or server_prompt(predictions),
         **{name: generation.get(name) for name in OF_WRITING},
@@ -65,12 +67,12 @@ def how_asked(predictions: Mapping[str, Any], measures: pl.DataFrame) -> dict[st
     is_share = pl.col("measure").is_in([REFUSED, PROBABILITY, ROOM])
     shares = wholes.filter(is_share).drop_nulls("value")
     first = shares.unique("measure", keep="first", maintain_order=True)
-    asked |= dict(first.select("measure", "value").iter_rows())
-    return {name: value for name, value in asked.items() if value is not None}
+    facts |= dict(first.select("measure", "value").iter_rows())
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def server_prompt(predictions: Mapping[str, Any]) -> str | None:
-    """Returns how a server puts prompts to its model: as `plain` text or by its `chat template`.
+    """Returns how a server formats prompts: as `plain` text or by a `chat template`.
 
     Args:
         predictions: the provenance of predictions.
@@ -86,23 +88,25 @@ def server_prompt(predictions: Mapping[str, Any]) -> str | None:
 
 
 def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
-    """Names a fact in which two cells differ and must be alike, None if they may be compared.
+    """Returns a fact in which two cells differ though they must not, None if they are comparable.
 
     Args:
-        cells: how both were asked.
-        across: what may differ.
+        cells: how both were asked; exactly two.
+        across: the facts that may differ.
     """
-    one, other = cells
+    left, right = cells
     for name in ACROSS:
-        if name in across or one.get(name) == other.get(name):
+        if name in across or left.get(name) == right.get(name):
             continue
         verb = "scored" if name == SCORING else "asked"
-        return f"{verb} in different ways: {one.get(name, 'none')} and {other.get(name, 'none')}"
+        return f"{verb} in different ways: {left.get(name, 'none')} and {right.get(name, 'none')}"
     return None
 
 
 def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
-    """Says why a measure that grows with a scale may not be compared, None if it may.
+    """Returns why a measure that grows with a scale may not be compared, None if it may.
+
+    It may if the scale of a cell is unknown.
 
     Args:
         measure: its name.
@@ -113,14 +117,14 @@ def unlike_scales(measure: str, cells: Sequence[Asked]) -> str | None:
         if measure not in growing_measures or len(values) < len(cells):
             continue
         if max(values) > largest_ratio * min(values):
-            shown = join_values(f"{value:.2g}" for value in values)
-            return f"unlike {title}, {shown}: {measure} grows with them"
+            texts = join_values(f"{value:.2g}" for value in values)
+            return f"unlike {title}, {texts}: {measure} grows with them"
     return None
 
 
 def differences_in_asking(cells: Sequence[Asked]) -> str | None:
-    """Words in what models were asked differently, and how unlike their answers are; None where
-    they are alike.
+    """Describes how models were asked differently and how unlike their answers are; None if they
+    are alike.
 
     Args:
         cells: how each was asked, see `how_asked`.
@@ -137,8 +141,8 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
     for name in dict.fromkeys(chain.from_iterable(cells)):
         values = [cell.get(name) for cell in cells]
         if name in SHARE_FORMATS:
-            known = [value for value in values if value is not None]
-            text = unlike_shares(name, known)
+            shares = [value for value in values if value is not None]
+            text = unlike_shares(name, shares)
             if text:
                 yield text
         elif any(value != values[0] for value in values):
@@ -147,11 +151,11 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
 
 
 def unlike_shares(name: str, shares: Sequence[float]) -> str | None:
-    """Words how shares of several models differ, None where they differ too little to say so.
+    """Describes how shares of several models differ, None if they differ too little.
 
     Args:
         name: a key of `SHARE_FORMATS`.
-        shares: the share of each model that has one.
+        shares: the shares of the models that have one; at least one.
     """
     if name == REFUSED:
         is_unlike = max(shares) - min(shares) > UNLIKE_REFUSALS
@@ -165,6 +169,6 @@ def unlike_shares(name: str, shares: Sequence[float]) -> str | None:
 
 
 def join_values(values: Iterable[str]) -> str:
-    """Joins different values as a sentence does."""
+    """Joins distinct values with commas and `and`; at least one."""
     *before, last = dict.fromkeys(values)
     return f"{', '.join(before)} and {last}" if before else last

@@ -42,16 +42,16 @@ def claims_over_more(parts: Sequence[Sums]) -> list[Sums]:
 
 
 def claims_groups(part: Sums) -> bool:
-    """Says whether numbers are claims about groups of names or terms."""
+    """Whether numbers are claims about groups of names or terms."""
     return part.generalises_to_all_factors and has_two_sides(part)
 
 
 class OtherFactors(NamedTuple):
-    """How numbers vary with other factors than their first.
+    """Variances of numbers over other factors than their primary one.
 
     Attributes:
-        sources: arrays of shape (numbers,), NaN where nothing is known.
-        name: what the factors are called, such as `names x formats`; empty where there are none.
+        sources: one for each variance that adds up, with arrays of one shape, NaN if unknown.
+        name: the names of the factors, such as `names x formats`; empty if there are none.
     """
 
     sources: Sequence[VarianceSource]
@@ -61,32 +61,37 @@ class OtherFactors(NamedTuple):
 NO_OTHER_FACTORS = OtherFactors((), "")
 
 
-def other_factors(names: pl.DataFrame, one: Sequence[Sums], other: Sequence[Sums]) -> OtherFactors:
+def factor_variances(
+    keys: pl.DataFrame, left: Sequence[Sums], right: Sequence[Sums]
+) -> OtherFactors:
     """Returns the variances of differences of two models over names, persons and prompt formats.
 
-    The same names stand for the groups in both models, and the same formats were asked, so it is
-    told from how the difference of each name's or format's numbers varies; those that one of the
-    models was not asked say nothing. Of persons the residuals of one model are taken from those of
-    the other.
+    The same names stand for the groups in both models, and the same formats were asked. So the
+    variance is that of the differences of each name or format; names and formats that one model was
+    not asked are left out. For persons, residuals of one model are subtracted from those of the
+    other.
 
     Args:
-        names: what the numbers are: the columns `ROW`.
-        one: the sums of one model, from `claims_over_more`.
-        other: those of the other.
+        keys: the columns `ROW` of the numbers.
+        left: the sums of one model, from `claims_over_more`.
+        right: the sums of the model that is subtracted.
+
+    Returns:
+        Arrays of shape (numbers,), in the order of `keys`.
     """
-    parts = place_parts(names, one)
-    other_parts = place_parts(names, other)
+    parts = place_parts(keys, left)
+    other_parts = place_parts(keys, right)
     # Numbers of a kind may be of several parts, such as one for each bias type.
-    factors = [part_factors(names, part, other_parts) for part in parts]
-    return join_parts([known for known in factors if known is not None], len(names))
+    factors = [part_factors(keys, part, other_parts) for part in parts]
+    return join_parts([known for known in factors if known is not None], len(keys))
 
 
 class PlacedPart(NamedTuple):
-    """Sums of a cell, and where numbers have their place in them.
+    """Sums of a cell, and the positions of compared numbers in them.
 
     Attributes:
         sums: the sums.
-        places: shape (numbers,), the place of each number there, -1 of a number that has none.
+        places: shape (numbers,), the position of each number in the sums; -1 if it is not there.
     """
 
     sums: Sums
@@ -94,10 +99,10 @@ class PlacedPart(NamedTuple):
 
 
 class FactorsOfPart(NamedTuple):
-    """How those numbers vary with other factors that are of one part of a cell.
+    """Variances of the numbers that are in one part of a cell.
 
     Attributes:
-        rows: shape (rows,), the places of these numbers among all.
+        rows: shape (rows,), the positions of these numbers among all.
         factors: arrays of shape (rows,).
     """
 
@@ -105,78 +110,85 @@ class FactorsOfPart(NamedTuple):
     factors: OtherFactors
 
 
-def place_parts(names: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
+def place_parts(keys: pl.DataFrame, parts: Sequence[Sums]) -> list[PlacedPart]:
     """Returns the parts of a cell that hold some of the numbers.
 
     Args:
-        names: the numbers: the columns `ROW`.
+        keys: the columns `ROW` of the numbers.
         parts: all parts of the cell, each of one measure and one choice of options.
     """
     measure = ["measure", "options"]
-    measures = {*names.select(measure).rows()}
-    rows = names.select(ROW).rows()
-    placed = []
+    measures = {*keys.select(measure).rows()}
+    rows = keys.select(ROW).rows()
+    placed_parts = []
     for part in parts:
         if part.keys.is_empty() or part.keys.select(measure).row(0) not in measures:
             continue
         place_of = {row: place for place, row in enumerate(part.keys.select(ROW).rows())}
         places = np.array([place_of.get(row, -1) for row in rows], dtype=np.int64)
         if (places >= 0).any():
-            placed.append(PlacedPart(part, places))
-    return placed
+            placed_parts.append(PlacedPart(part, places))
+    return placed_parts
 
 
 def part_factors(
-    names: pl.DataFrame, part: PlacedPart, others: Sequence[PlacedPart]
+    keys: pl.DataFrame, part: PlacedPart, opposite_parts: Sequence[PlacedPart]
 ) -> FactorsOfPart | None:
     """Returns the variances of the differences in a part, None if the other model has no such part.
 
     Args:
-        names: all numbers: the columns `ROW`.
+        keys: the columns `ROW` of all numbers.
         part: sums of the one model.
-        others: the sums of the other model.
+        opposite_parts: the sums of the model that is subtracted.
     """
-    for other in others:
-        has_one, has_other = part.places >= 0, other.places >= 0
-        if (has_one & has_other).any():
-            rows = np.flatnonzero(has_one | has_other)
-            one_places, other_places = part.places[rows].tolist(), other.places[rows].tolist()
-            apart = subtract_sums(names[rows], part.sums, one_places, other.sums, other_places)
-            return FactorsOfPart(rows, difference_factors(apart))
+    for opposite in opposite_parts:
+        has_left, has_right = part.places >= 0, opposite.places >= 0
+        if (has_left & has_right).any():
+            rows = np.flatnonzero(has_left | has_right)
+            left_places, right_places = part.places[rows].tolist(), opposite.places[rows].tolist()
+            differences = subtract_sums(
+                keys[rows], part.sums, left_places, opposite.sums, right_places
+            )
+            return FactorsOfPart(rows, difference_factors(differences))
     return None
 
 
-def difference_factors(apart: Sums) -> OtherFactors:
-    """Returns the variances of differences over factors other than the first.
+def difference_factors(differences: Sums) -> OtherFactors:
+    """Returns the variances of differences over factors other than the primary one.
 
-    The differences are from `subtract_sums`.
+    Args:
+        differences: from `subtract_sums`.
     """
-    persons = persons_source(apart)
+    persons = persons_source(differences)
+    label = "terms" if PAIR_OF_LISTS in differences.along else "names"
     sources_by_name = {
-        "terms" if PAIR_OF_LISTS in apart.along else "names": (
-            group_sources(apart) if claims_groups(apart) else []
-        ),
+        label: group_sources(differences) if claims_groups(differences) else [],
         PERSONS: [] if persons is None else [persons],
-        PROMPT_FORMATS: format_sources(apart, may_grow=False),
+        PROMPT_FORMATS: format_sources(differences, may_grow=False),
     }
     names = [name for name, sources in sources_by_name.items() if sources]
     sources = [source for sources in sources_by_name.values() for source in sources]
     return OtherFactors(sources, " x ".join(names))
 
 
-def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
-    """Returns the sources of several parts as sources of all numbers.
+def join_parts(parts: Sequence[FactorsOfPart], number_count: int) -> OtherFactors:
+    """Returns the variances of several parts as variances of all numbers.
+
+    There are as many as the part with most of them has. They are NaN for numbers in no part, and 0
+    in a part that has fewer.
 
     Args:
         parts: the parts.
-        count: how many numbers there are.
+        number_count: the number of all numbers.
     """
     most = max(
         (part.factors for part in parts),
         key=lambda factors: len(factors.sources),
         default=NO_OTHER_FACTORS,
     )
-    sources = [VarianceSource(np.full(count, np.nan), np.zeros(count)) for _ in most.sources]
+    sources = [
+        VarianceSource(np.full(number_count, np.nan), np.zeros(number_count)) for _ in most.sources
+    ]
     for rows, factors in parts:
         if not factors.sources:
             continue
@@ -191,38 +203,43 @@ def join_parts(parts: Sequence[FactorsOfPart], count: int) -> OtherFactors:
 
 
 def subtract_sums(
-    names: pl.DataFrame, one: Sums, places: Sequence[int], other: Sums, other_places: Sequence[int]
+    keys: pl.DataFrame,
+    left: Sums,
+    left_places: Sequence[int],
+    right: Sums,
+    right_places: Sequence[int],
 ) -> Sums:
-    """Returns the numbers of one model less the other's as sums.
-
-    The mean of each unit is the difference of both means.
+    """Returns sums whose means are the differences of two models' means, unit by unit.
 
     Args:
-        names: what the numbers are.
-        one: the sums of one model.
-        places: the places of the numbers there, -1 of none.
-        other: those of the other model.
-        other_places: the places there.
+        keys: the columns `ROW` of the numbers.
+        left: the sums of one model.
+        left_places: the positions of the numbers there, -1 if absent.
+        right: the sums of the model that is subtracted.
+        right_places: the positions of the numbers there, -1 if absent.
+
+    Returns:
+        Sums along the factors that both have, with the settings of `left`.
     """
     along = {}
-    for factor, units_of_one in one.along.items():
-        units_of_other = other.along.get(factor)
-        if units_of_other is None:
+    for factor, left_along in left.along.items():
+        right_along = right.along.get(factor)
+        if right_along is None:
             continue
-        units = list(dict.fromkeys([*units_of_one.units, *units_of_other.units]))
-        sums = aligned(units_of_one, units, places)
-        other_sums = aligned(units_of_other, units, other_places)
-        along[factor] = Along(units, subtract_units(sums, other_sums))
-    return replace(one, keys=names, along=along)
+        units = list(dict.fromkeys([*left_along.units, *right_along.units]))
+        left_sums = aligned(left_along, units, left_places)
+        right_sums = aligned(right_along, units, right_places)
+        along[factor] = Along(units, subtract_units(left_sums, right_sums))
+    return replace(left, keys=keys, along=along)
 
 
 def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatArray:
-    """Returns the sums of some numbers over some units, 0 where there are none.
+    """Returns the sums of some numbers over some units, 0 if a number or unit is absent.
 
     Args:
         along: sums over the units of one model.
-        units: the units of both models.
-        places: the places of the numbers in `along`, -1 of none.
+        units: the units of both models, all of `along` among them.
+        places: the positions of the numbers in `along`, -1 if absent.
 
     Returns:
         Shape (numbers, units, columns).
@@ -235,17 +252,20 @@ def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatA
     return sums
 
 
-def subtract_units(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Returns sums whose means are differences of two models, with the counts of the first.
+def subtract_units(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Returns sums whose means are differences of two models' means, with the counts of the left.
 
     Args:
-        one: shape (numbers, units, columns): pairs of sum and count.
-        other: the same.
+        left: shape (numbers, units, columns): sum, count, sum, count, ...
+        right: likewise.
+
+    Returns:
+        The same shape; sum and count are 0 if one of the models has no case.
     """
-    differences = np.zeros_like(one)
-    for column in range(0, one.shape[2], 2):
-        sums, counts = one[..., column], one[..., column + 1]
-        other_sums, other_counts = other[..., column], other[..., column + 1]
+    differences = np.zeros_like(left)
+    for column in range(0, left.shape[2], 2):
+        sums, counts = left[..., column], left[..., column + 1]
+        other_sums, other_counts = right[..., column], right[..., column + 1]
         has_both = (counts > 0) & (other_counts > 0)
         means = divide(sums, counts) - divide(other_sums, other_counts)
         differences[..., column] = np.where(has_both, means * counts, 0)

@@ -24,12 +24,13 @@ def rank_intervals(values: FloatArray, larger: BoolArray) -> tuple[IntArray, Int
 
     Args:
         values: shape (models,).
-        larger: shape (models, models), whether the first is significantly larger than the second.
+        larger: shape (models, models), whether the model of the row is significantly larger than
+            the model of the column.
 
     Returns:
-        The ranks and both ends of their simultaneous intervals, shape (models,): 1 more than the
-        number of models that are significantly larger, and all models less those that are
-        significantly smaller.
+        The ranks and both ends of their simultaneous intervals, each of shape (models,). The lower
+        end is 1 + the number of significantly larger models, the upper end the number of models -
+        the number of significantly smaller ones. Equal values share the smallest of their ranks.
     """
     rank = 1 + (values[None] > values[:, None]).sum(axis=1)
     return rank, 1 + larger.sum(axis=0), len(values) - larger.sum(axis=1)
@@ -39,11 +40,11 @@ class RankedNumber(NamedTuple):
     """A number by which models are ranked, with a test for each pair of models.
 
     Attributes:
-        row: the place of the number among all numbers.
-        sizes: shape (cells,), the numbers or, of signed ones, their distances from equal treatment;
-            NaN where a cell has no such number.
-        differences: shape (pairs,), above 0 where the one model has the larger size.
-        p: shape (pairs,), of equal sizes; NaN where that is not tested.
+        row: the position of the number among all numbers.
+        sizes: shape (cells,), the numbers or, for signed ones, their distances from equal
+            treatment; NaN if a cell has no such number.
+        differences: shape (pairs,), above 0 if the left model has the larger size.
+        p: shape (pairs,), p-values of equal sizes; NaN if that is not tested.
     """
 
     row: int
@@ -59,39 +60,41 @@ def ranked_number(
     fair: float | None,
     settings: StatisticsSettings,
 ) -> RankedNumber:
-    """Returns a number of whole cells, ready for ranks.
+    """Returns a number of whole cells with the tests by which models are ranked.
 
-    Of a signed number one size is larger than another if the number is larger in direction than the
-    other and than the other's mirror image; p is the larger one of both tests, which is a test of
+    For a signed number, one size is larger than another if the number is further in its direction
+    than both the other and the other's mirror image. p is the larger p of both tests, which tests
     both at once (Berger, Technometrics 1982). So models with effects of the same size in opposite
     directions are not distinguished.
 
     Args:
-        differences: the differences of the number.
+        differences: the differences of one number, of a kind that is not of parts.
         numbers: the numbers of all cells.
-        pairs: all pairs of the models.
+        pairs: the pairs of models, in the order of `differences`.
         fair: the value of equal treatment of a signed number, None for any other.
-        settings: how false discoveries are controlled.
+        settings: level, and how false discoveries are controlled.
     """
     kind = differences.kind
     (row,) = kind.rows.tolist()
     values = numbers.values[:, row]
-    apart, p = differences.values[:, 0], differences.p[:, 0]
+    pair_differences, p = differences.values[:, 0], differences.p[:, 0]
     if fair is None:
-        return RankedNumber(row, values, apart, p)
-    # The mirror images of all cells stand behind these, so that the difference from a mirror image
-    # is the sum of two distances from equal treatment.
-    mirrored_pairs = [pair._replace(other=pair.other + len(values)) for pair in pairs]
+        return RankedNumber(row, values, pair_differences, p)
+    # Mirror images of all cells follow the cells, so the difference from a mirror image is the sum
+    # of two distances from equal treatment.
+    mirrored_pairs = [pair._replace(right=pair.right + len(values)) for pair in pairs]
     with_images = with_mirror_images(numbers, kind, fair)
     sums = model_differences(with_images, kind, mirrored_pairs, settings)
     sizes = np.abs(values - fair)
-    return RankedNumber(row, sizes, apart * sums.values[:, 0], np.maximum(p, sums.p[:, 0]))
+    return RankedNumber(
+        row, sizes, pair_differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0])
+    )
 
 
 def with_mirror_images(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float
 ) -> CellNumbersMatrix:
-    """Adds the same cells again, with the numbers of a kind mirrored at a value."""
+    """Appends all cells once more, with the numbers of a kind mirrored at a value."""
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
     without = [lists.copy() for lists in numbers.without]
@@ -114,80 +117,96 @@ def with_mirror_images(
 
 
 def mirrored_share(columns: FloatArray) -> FloatArray:
-    """Returns what a share counts, mirrored at one half: what it does not count."""
-    counted, cases = columns[:, 0], columns[:, 1]
-    return np.stack([cases - counted, cases], axis=1)
+    """Mirrors a share at one half: counts the cases that it does not count.
+
+    Args:
+        columns: shape (clusters, 2), counted answers and cases.
+    """
+    count, cases = columns[:, 0], columns[:, 1]
+    return np.stack([cases - count, cases], axis=1)
 
 
 def mirrored_units(part: Sums) -> Sums:
     """Returns sums whose units vary in the opposite direction.
 
-    They serve for the variance over other factors than clusters.
+    Their means are mirrored at 0, not at the fair value. Only their variance is used.
     """
     along = {}
     for factor, (units, sums) in part.along.items():
-        # Sums change their sign; the counts beside them stay.
+        # Columns are sum, count, sum, count, ...: counts keep their sign.
         is_sum = np.arange(sums.shape[2]) % 2 == 0
         along[factor] = Along(units, sums * np.where(is_sum, -1.0, 1.0))
     return replace(part, along=along)
 
 
 def rank_rows(
-    order: RankedNumber,
+    ranked: RankedNumber,
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
     pairs: Sequence[Pair],
     sets: Sequence[int],
     settings: StatisticsSettings,
 ) -> Iterator[pl.DataFrame]:
-    """Yields rows of `RANKS` of a number of whole cells, set by set; nothing of single models.
+    """Yields rows of `RANKS` for a number of whole cells, one table per set of models.
+
+    Sets with fewer than two models that have the number are left out.
 
     Args:
-        order: by what they are ranked.
+        ranked: the number, from `ranked_number`.
         numbers: the numbers of all cells.
-        cells: the cells.
-        pairs: all pairs of the models.
-        sets: the set of each model, see `comparability.comparable_sets`.
+        cells: all cells.
+        pairs: the pairs of models, in the order of `ranked`.
+        sets: the set of each cell, see `comparability.comparable_sets`.
         settings: the level.
     """
-    name = numbers.names[order.row].select("measure", "options", "bias_type")
-    has_number = numbers.has_number[:, order.row]
+    name = numbers.keys[ranked.row].select("measure", "options", "bias_type")
+    has_number = numbers.has_number[:, ranked.row]
     for set_number in sorted({*sets} - {-1}):
         members = [
             place for place, own in enumerate(sets) if own == set_number and has_number[place]
         ]
         if len(members) < 2:
             continue
-        larger = significantly_larger(order, pairs, members, settings.alpha)
-        rank, low, high = rank_intervals(order.sizes[members], larger)
-        asked = differences_in_asking([cells[place].asked for place in members])
+        larger = significantly_larger(ranked, pairs, members, settings.alpha)
+        rank, low, high = rank_intervals(ranked.sizes[members], larger)
+        asked_differently = differences_in_asking([cells[place].how_asked for place in members])
         rows = pl.DataFrame(
             {
                 "set": set_number,
                 "model": [cells[place].model for place in members],
-                "value": numbers.values[members, order.row],
+                "value": numbers.values[members, ranked.row],
                 "rank": rank,
                 "rank_low": low,
                 "rank_high": high,
                 "models": len(members),
             }
         )
-        rows = rows.with_columns(asked_differently=pl.lit(asked, pl.String))
+        rows = rows.with_columns(asked_differently=pl.lit(asked_differently, pl.String))
         yield name.join(rows, how="cross")
 
 
 def significantly_larger(
-    order: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float
+    ranked: RankedNumber, pairs: Sequence[Pair], members: Sequence[int], alpha: float
 ) -> BoolArray:
-    """Tells significantly larger models by Holm's tests of all pairs, shape (members, members)."""
-    position = {member: number for number, member in enumerate(members)}
-    tested = [
-        place for place, pair in enumerate(pairs) if pair.one in position and pair.other in position
+    """Whether each model is significantly larger than each other, by Holm's tests of all pairs.
+
+    Args:
+        ranked: the number, with its tests.
+        pairs: the pairs of models, in the order of `ranked`.
+        members: the positions of the models of a set among all cells.
+        alpha: the level of the tests.
+
+    Returns:
+        Shape (members, members): whether the member of the row is larger than that of the column.
+    """
+    index = {member: position for position, member in enumerate(members)}
+    tested_pairs = [
+        place for place, pair in enumerate(pairs) if pair.left in index and pair.right in index
     ]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)
-    for place, p in zip(tested, holm(order.p[tested]), strict=True):
+    for place, p in zip(tested_pairs, holm(ranked.p[tested_pairs]), strict=True):
         if p <= alpha:
-            one, other = position[pairs[place].one], position[pairs[place].other]
-            is_one_larger = order.differences[place] > 0
-            larger[(one, other) if is_one_larger else (other, one)] = True
+            left, right = index[pairs[place].left], index[pairs[place].right]
+            is_left_larger = ranked.differences[place] > 0
+            larger[(left, right) if is_left_larger else (right, left)] = True
     return larger

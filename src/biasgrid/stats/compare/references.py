@@ -23,18 +23,27 @@ KNOWN = {
     "biasgrid": "version",
     "level": "intervals of other coverage",
 }
-"""What must be the same of two cells that are compared, and how messages call it where it is
-not.
+"""Fields of `StoredCell` that must be equal in two cells to compare them, and the name of a
+difference in messages.
 """
 
 
 class StoredFigure(Section):
-    """A number: `dataset`, `kind` and `label` name the cell; without a subject it is of the whole
-    cell.
+    """A number of a cell, as JSON has it; at least one of `value` and `mark` is known.
 
-    `tolerance` says how far the value may be off where it was read off a picture, None if that is
-    not known; `low` and `high` are its interval; `mark` is the letter that it was given, of which
-    alone something may be known.
+    Attributes:
+        dataset: the dataset of its cell.
+        kind: the kind of the cell's model.
+        label: the label of the cell's model.
+        measure: the measure.
+        options: the measure's options, "" if there are none.
+        bias_type: the bias type, None if the number is about all.
+        subject: the subject, None for a number of the whole cell.
+        value: the number, None if only its mark is known.
+        tolerance: how far the value may be off if it was read off a picture, None if unknown.
+        low: lower end of its interval, None if it has none.
+        high: upper end, likewise.
+        mark: the letter or range of letters that it was given, None if it was given none.
     """
 
     dataset: str
@@ -78,11 +87,18 @@ class StoredFigure(Section):
 
 
 class StoredCell(Section):
-    """What is known of a cell, beside its numbers.
+    """Facts about a cell, as JSON has them; None if unknown.
 
-    `asked` is the digest of what it was asked, `biasgrid` the version that measured it, `model` its
-    repository or folder with the commit or the digest of its weights, `level` the coverage of
-    intervals.
+    Attributes:
+        dataset: its dataset.
+        kind: the kind of its model.
+        label: the label of its model.
+        asked: the digest of its instances.
+        scoring: how its model was scored.
+        precision: the precision of its model.
+        biasgrid: the version that measured it.
+        model: the repository or folder of its model, with the commit or the digest of its weights.
+        level: the level of its intervals.
     """
 
     dataset: str
@@ -97,9 +113,7 @@ class StoredCell(Section):
 
 
 class StoredCheckpoint(Section):
-    """The repository of the hub that has a model's weights, by which it is found whatever a config
-    calls it.
-    """
+    """The hub repository with a model's weights, which identifies it whatever a config calls it."""
 
     kind: str
     label: str
@@ -107,8 +121,14 @@ class StoredCheckpoint(Section):
 
 
 class StoredReferences(Section):
-    """References: whose they are (`about`), of which cells, and the numbers. Of others' figures no
-    cells are known.
+    """A file of references.
+
+    Attributes:
+        about: whose numbers they are, and their source.
+        checkpoints: the checkpoints of their models, as far as known.
+        cells: facts about their cells; empty for published figures of others, with which nothing
+            can be compared.
+        figures: the numbers.
     """
 
     about: Any = None
@@ -118,13 +138,13 @@ class StoredReferences(Section):
 
 
 class ReferenceNumbers(NamedTuple):
-    """A number beside that of a reference.
+    """A number of ours and the same number of a reference.
 
     Attributes:
         ours: our number.
-        theirs: that of the reference.
-        reasons: why the two may not be compared; none where they may.
-        file: where the reference stands.
+        theirs: the number of the reference.
+        reasons: why the two may not be compared; empty if they may.
+        file: the name of the reference's file, without its ending.
     """
 
     ours: StoredFigure
@@ -134,7 +154,10 @@ class ReferenceNumbers(NamedTuple):
 
     @property
     def comparison_text(self) -> str:
-        """How the two compare, as far as their intervals allow."""
+        """How our number compares: `above`, `below`, `not distinguishable`, or why it does not.
+
+        Above and below mean that the intervals do not overlap.
+        """
         if self.reasons:
             return f"not compared: {'; '.join(self.reasons)}"
         low, high = self.ours.low, self.ours.high
@@ -156,10 +179,11 @@ def read_references(path: str | Path) -> StoredReferences:
 
 
 def read_reference_folders(folders: Sequence[Path]) -> dict[str, StoredReferences]:
-    """Reads all references in some folders; of files of one name the last counts.
+    """Reads all references in some folders.
 
     Returns:
-        By the name of the file, without its ending.
+        References by the name of their file, without its ending. If several folders have a file of
+        one name, the last folder counts.
 
     Raises:
         InputError: see `read_references`.
@@ -178,7 +202,11 @@ def join_references(
 
     Args:
         ours: our cells and figures.
-        references: the references, by file.
+        references: the references by file.
+
+    Yields:
+        A pair for each of our figures and each figure of a reference about a whole cell with the
+        same keys, whatever its model.
     """
     our_cells = {cell_key(cell): cell for cell in ours.cells}
     for figure in ours.figures:
@@ -189,71 +217,78 @@ def join_references(
                 # Figures of single subjects are no numbers of whole cells.
                 if theirs.subject is None and figure_keys(theirs) == figure_keys(figure):
                     their_cell = their_cells.get(cell_key(theirs))
-                    reasons = reason_not_beside(our_cell, their_cell)
+                    reasons = reasons_not_comparable(our_cell, their_cell)
                     yield ReferenceNumbers(figure, theirs, reasons, file)
 
 
 def figure_keys(figure: StoredFigure) -> tuple[str | None, ...]:
-    """Returns what a figure is about, whatever the model."""
+    """Returns the keys of a figure but its model."""
     return figure.dataset, figure.measure, figure.options, figure.bias_type
 
 
-def cell_key(what: StoredFigure | StoredCell) -> tuple[str, str, str]:
-    """Returns dataset, kind and label."""
-    return what.dataset, what.kind, what.label
+def cell_key(entry: StoredFigure | StoredCell) -> tuple[str, str, str]:
+    """Returns the keys of a cell: dataset, kind and label."""
+    return entry.dataset, entry.kind, entry.label
 
 
-def reason_not_beside(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
-    """Lists the reasons why two cells may not be compared; none if they may."""
+def reasons_not_comparable(ours: StoredCell, theirs: StoredCell | None) -> list[str]:
+    """Lists the reasons why two cells may not be compared; none if they may.
+
+    Args:
+        ours: our cell.
+        theirs: the reference's cell, None if nothing is known about it.
+    """
     if theirs is None or ours.asked is None or theirs.asked is None:
         return ["nobody knows what was asked"]
     reasons = []
     for name, problem in KNOWN.items():
-        one, other = getattr(ours, name), getattr(theirs, name)
-        if one != other:
-            reasons.append(f"{problem} ({one}, not {other})")
+        own_fact, their_fact = getattr(ours, name), getattr(theirs, name)
+        if own_fact != their_fact:
+            reasons.append(f"{problem} ({own_fact}, not {their_fact})")
     return reasons
 
 
 def named_references(
-    references: Mapping[str, StoredReferences], names: Sequence[str]
+    references: Mapping[str, StoredReferences], models_or_files: Sequence[str]
 ) -> dict[str, StoredReferences]:
-    """Returns some references alone.
+    """Returns the references with only the figures of some models or files.
 
     Args:
-        references: all, by file.
-        names: labels of models, or files, of which all models are meant; whatever their case.
+        references: all references by file.
+        models_or_files: labels of models, or names of files, whose figures all stay; the case of
+            letters does not matter.
 
     Raises:
-        UserError: there is none of a name.
+        UserError: a name is neither a file nor a model.
     """
-    refuse_unknown_references(references, names)
-    wanted = {name.casefold() for name in names}
-    chosen = {}
-    for file, stored in references.items():
-        is_whole_file = file.casefold() in wanted
+    refuse_unknown_references(references, models_or_files)
+    folded_names = {name.casefold() for name in models_or_files}
+    selected_references = {}
+    for file, reference in references.items():
+        is_whole_file = file.casefold() in folded_names
         figures = [
             figure
-            for figure in stored.figures
-            if is_whole_file or figure.label.casefold() in wanted
+            for figure in reference.figures
+            if is_whole_file or figure.label.casefold() in folded_names
         ]
-        chosen[file] = stored.model_copy(update={"figures": figures})
-    return chosen
+        selected_references[file] = reference.model_copy(update={"figures": figures})
+    return selected_references
 
 
 def refuse_unknown_references(
-    references: Mapping[str, StoredReferences], names: Sequence[str]
+    references: Mapping[str, StoredReferences], models_or_files: Sequence[str]
 ) -> None:
     """Refuses names that are neither a file nor a model of any reference, in any case of letters.
 
     Raises:
         UserError: with all such names, and the files and models that there are.
     """
-    labels = sorted({figure.label for stored in references.values() for figure in stored.figures})
-    known = [*references, *labels]
-    folded = {name.casefold() for name in known}
-    missing = [name for name in names if name.casefold() not in folded]
+    all_figures = [figure for reference in references.values() for figure in reference.figures]
+    labels = sorted({figure.label for figure in all_figures})
+    names = [*references, *labels]
+    folded_names = {name.casefold() for name in names}
+    missing = [name for name in models_or_files if name.casefold() not in folded_names]
     if missing:
-        near = nearest_name(missing[0], known)
+        near = nearest_name(missing[0], names)
         expected = f"a file ({', '.join(references)}) or a model ({', '.join(labels) or 'none'})"
         raise UserError(f"no reference {', '.join(map(repr, missing))}{near}; expected {expected}")

@@ -22,33 +22,32 @@ from biasgrid.tables.key_columns import KEYS
 
 SIDE_COLUMNS = {"value": "other_value", "model": "other_model", "mark": "other_mark"}
 INTERVAL_ENDS = {"low": "high", "selected_low": "selected_high"}
-EVIDENCE_COLUMNS = ("strongest", "typical")
-"""Roles of sentences that show a number, the strongest first."""
+EVIDENCE_ROLES = ("strongest", "typical")
+"""Values of the column `role` of sentences that illustrate a number, in alphabetical order."""
 
 
 class Difference(NamedTuple):
-    """Two models on a dataset.
+    """The differences of two models on a dataset.
 
     Attributes:
         dataset: its name.
-        one: the name of the first.
-        other: the name of the second, whose numbers are subtracted.
-        rows: rows of `COMPARISONS`.
-        evidence: sentences of both, rows of `EVIDENCE`, those of the first before those of the
-            other.
-        level: the coverage of intervals.
+        left_name: the name of a model, with its folder of results if two runs are compared.
+        right_name: the name of the model whose numbers are subtracted, likewise.
+        rows: rows of `COMPARISONS` about these two.
+        evidence: rows of `EVIDENCE` of both, those of the left model first.
+        level: the level of intervals, such as 0.95.
     """
 
     dataset: str
-    one: str
-    other: str
+    left_name: str
+    right_name: str
     rows: pl.DataFrame
     evidence: pl.DataFrame
     level: float
 
     def sentence(self, row: Mapping[str, Any]) -> str | None:
-        """Returns a sentence that shows a row of parts, None if none is kept."""
-        sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_COLUMNS))
+        """Returns a sentence that illustrates a row of `rows`, None if no sentence was stored."""
+        sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_ROLES))
         for key in KEYS:
             value = row[key.name]
             if value is None or key.sentences is None:
@@ -65,14 +64,14 @@ class Difference(NamedTuple):
 
 
 def compare_two_models(
-    results: Path, one: str, other: str, dataset: str | None
+    results: Path, left: str, right: str, dataset: str | None
 ) -> list[Difference]:
-    """Returns how two models of a run differ, on all datasets that both answered, or on one.
+    """Returns the differences of two models, on all datasets that both answered or on one of them.
 
     Args:
         results: the folder of results.
-        one: a model.
-        other: the model whose numbers are subtracted.
+        left: a model.
+        right: the model whose numbers are subtracted.
         dataset: the dataset, None for all.
 
     Raises:
@@ -89,88 +88,94 @@ def compare_two_models(
             f"{results} compares no models; `biasgrid summary {results}` shows which "
             "models were measured"
         )
-    for name in (one, other):
+    for name in (left, right):
         refuse_unknown(name, models, f"{results}: no model", dataset)
-    if one == other:
+    if left == right:
         raise UserError(
-            f"{one!r} is given twice; expected two different models, or another folder of results"
+            f"{left!r} is given twice; expected two different models, or another folder of results"
         )
     differences = []
     for name in names:
-        own_rows = two_model_rows(rows.filter(dataset=name), one, other)
+        own_rows = two_model_rows(rows.filter(dataset=name), left, right)
         if len(own_rows):
-            evidence = pl.concat([read_evidence(results, name, model) for model in (one, other)])
+            evidence = pl.concat([read_evidence(results, name, model) for model in (left, right)])
             level = comparison_settings(results / f"comparisons/{name}.parquet").level
-            differences.append(Difference(name, one, other, own_rows, evidence, level))
+            differences.append(Difference(name, left, right, own_rows, evidence, level))
     if not differences:
-        raise UserError(f"no dataset of {results} was asked of both {one!r} and {other!r}")
+        raise UserError(f"no dataset of {results} was asked of both {left!r} and {right!r}")
     return differences
 
 
-def two_model_rows(rows: pl.DataFrame, one: str, other: str) -> pl.DataFrame:
-    """Returns the rows of two models, one minus other, in whichever order the table has them."""
-    forward = rows.filter(model=one, other_model=other)
-    backward = rows.filter(model=other, other_model=one)
-    exchanged = {"difference": -pl.col("difference")}
+def two_model_rows(rows: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
+    """Returns the rows about two models, left - right, in whichever order the table has them."""
+    forward = rows.filter(model=left, other_model=right)
+    backward = rows.filter(model=right, other_model=left)
+    exchanges = {"difference": -pl.col("difference")}
     for low, high in INTERVAL_ENDS.items():
         # The upper end of a difference is the lower end of its opposite.
-        exchanged[low], exchanged[high] = -pl.col(high), -pl.col(low)
-    for own, others in SIDE_COLUMNS.items():
-        exchanged[own], exchanged[others] = pl.col(others), pl.col(own)
-    return pl.concat([forward, backward.with_columns(**exchanged)])
+        exchanges[low], exchanges[high] = -pl.col(high), -pl.col(low)
+    for own, opposite in SIDE_COLUMNS.items():
+        exchanges[own], exchanges[opposite] = pl.col(opposite), pl.col(own)
+    return pl.concat([forward, backward.with_columns(**exchanges)])
 
 
-def compare_two_runs(results: Path, others: Path, dataset: str | None) -> Iterator[Difference]:
-    """Yields how the models of a run differ from the same ones of another, cell by cell.
+def compare_two_runs(
+    results: Path, other_results: Path, dataset: str | None
+) -> Iterator[Difference]:
+    """Yields the differences of the models of a run from the same ones of another, cell by cell.
 
     Args:
         results: a folder of results.
-        others: the folder whose numbers are subtracted.
+        other_results: the folder whose numbers are subtracted.
         dataset: the dataset, None for all that both have.
 
     Raises:
         UserError: one of them is no folder of results of this version, or they have no cell in
             common.
     """
-    folders = (results, others)
+    folders = (results, other_results)
     for folder in folders:
         if compared_datasets(folder) and not (folder / "sums").is_dir():
             raise UserError(f"there is no {folder}/sums; expected a finished run of this version")
-    shared = shared_models(results, others, dataset)
-    if not any(shared.values()):
-        raise UserError(f"{results} and {others} have no model and dataset in common")
-    for name, models in shared.items():
+    models_by_dataset = shared_models(results, other_results, dataset)
+    if not any(models_by_dataset.values()):
+        raise UserError(f"{results} and {other_results} have no model and dataset in common")
+    for name, models in models_by_dataset.items():
         cells, other_cells = (read_cells(folder, name, models) for folder in folders)
         table = results / f"comparisons/{name}.parquet"
         settings = comparison_settings(table)
         rows = compare_runs(name, cells, other_cells, settings, read_marks(table))
         for model in models:
             evidence = pl.concat([read_evidence(folder, name, model) for folder in folders])
-            titles = f"{results}, {model}", f"{others}, {model}"
+            titles = f"{results}, {model}", f"{other_results}, {model}"
             yield Difference(name, *titles, rows.filter(model=model), evidence, settings.level)
 
 
-def shared_models(results: Path, others: Path, dataset: str | None) -> dict[str, list[str]]:
-    """Returns the models that two runs have in common, by dataset; perhaps none of a dataset.
+def shared_models(results: Path, other_results: Path, dataset: str | None) -> dict[str, list[str]]:
+    """Returns the models that two runs have in common, by dataset; a list may be empty.
 
     Args:
         results: a folder of results.
-        others: another one.
+        other_results: another one.
         dataset: the dataset, None for all that both have.
 
     Raises:
         UserError: the runs do not share the dataset.
     """
-    other_names = compared_datasets(others)
+    other_names = compared_datasets(other_results)
     names = [name for name in compared_datasets(results) if name in other_names]
     if dataset is not None:
-        refuse_unknown(dataset, names, f"{results} and {others} do not share the dataset", None)
+        refuse_unknown(
+            dataset, names, f"{results} and {other_results} do not share the dataset", None
+        )
         names = [dataset]
-    shared = {}
+    models_by_dataset = {}
     for name in names:
-        other_models = measured_models(others, name)
-        shared[name] = [model for model in measured_models(results, name) if model in other_models]
-    return shared
+        other_models = measured_models(other_results, name)
+        models_by_dataset[name] = [
+            model for model in measured_models(results, name) if model in other_models
+        ]
+    return models_by_dataset
 
 
 def compared_datasets(results: Path) -> list[str]:
@@ -192,12 +197,12 @@ def compared_datasets(results: Path) -> list[str]:
 
 
 def measured_models(results: Path, dataset: str) -> list[str]:
-    """Returns the models of a run that a dataset was asked of."""
+    """Returns the models of a run that have sums of a dataset, sorted."""
     return sorted(path.stem for path in results.glob(f"sums/{dataset}/*.parquet"))
 
 
 def read_cells(results: Path, dataset: str, models: Sequence[str]) -> list[ComparedCell]:
-    """Reads cells of a run."""
+    """Reads the cells of some models on a dataset of a run."""
     cells = []
     for model in models:
         sums, measures, design = (
@@ -209,18 +214,18 @@ def read_cells(results: Path, dataset: str, models: Sequence[str]) -> list[Compa
 
 
 def read_evidence(results: Path, dataset: str, model: str) -> pl.DataFrame:
-    """Returns the sentences of a cell, without rows where they are not there any more."""
+    """Returns the sentences of a cell; no rows if its file was deleted."""
     path = results / "evidence" / dataset / f"{model}.parquet"
     return read_tables([path] if path.is_file() else [], EVIDENCE)
 
 
 def comparison_settings(table: Path) -> StatisticsSettings:
-    """Returns the settings that a table of comparisons was made with."""
+    """Returns the settings from the provenance of a table of comparisons."""
     return StatisticsSettings(**read_provenance(table)["statistics"])
 
 
 def read_marks(table: Path) -> dict[str, list[Mark]]:
-    """Returns the marks that a table of comparisons was made with."""
+    """Returns the marks by measure from the provenance of a table of comparisons."""
     fields_of_marks: Mapping[str, list[Mapping[str, Any]]] = read_provenance(table)["marks"]
     marks = {}
     for measure, fields in fields_of_marks.items():
@@ -228,14 +233,20 @@ def read_marks(table: Path) -> dict[str, list[Mark]]:
     return marks
 
 
-def refuse_unknown(name: str, known: Sequence[str], problem: str, dataset: str | None) -> None:
-    """Refuses a name that there is none of.
+def refuse_unknown(name: str, existing: Sequence[str], problem: str, dataset: str | None) -> None:
+    """Refuses a name that does not exist.
+
+    Args:
+        name: the name.
+        existing: all names that exist.
+        problem: the beginning of the message, such as `results: no model`.
+        dataset: the dataset for the message, None if it does not matter.
 
     Raises:
-        UserError: with the names that there are.
+        UserError: with the names that exist.
     """
-    if name not in known:
+    if name not in existing:
         where = f" on {dataset!r}" if dataset else ""
         raise UserError(
-            f"{problem} {name!r}{where}{nearest_name(name, known)}; expected {one_of(known)}"
+            f"{problem} {name!r}{where}{nearest_name(name, existing)}; expected {one_of(existing)}"
         )

@@ -1,4 +1,4 @@
-"""Sentences about differences of two models, and how numbers and measures are written in them."""
+"""Sentences about differences of two models."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from biasgrid.tables.claims.numbers import format_number
 from biasgrid.tables.measures import rows_about_wholes
 
 
-def measure_named(measure: str, measure_options: str, bias_type: str | None) -> str:
-    """Names a measure with its options and bias type, where it has any."""
+def measure_label(measure: str, measure_options: str, bias_type: str | None) -> str:
+    """Returns a measure's name with its options and bias type, if it has any."""
     in_options = f" ({measure_options})" if measure_options else ""
     of_bias_type = f" of {bias_type}" if bias_type else ""
     return f"{measure}{in_options}{of_bias_type}"
@@ -23,9 +23,11 @@ def difference_sentences(
 ) -> Iterator[str]:
     """Yields a sentence for each measure of whole cells and bias types.
 
+    It is one sentence with the reason if none of them could be compared.
+
     Args:
         difference: two models on a dataset.
-        measures: names and options of the measures.
+        measures: (name, options) pairs of the measures.
     """
     wholes = [
         row
@@ -36,24 +38,24 @@ def difference_sentences(
         reasons = [row["reason"] for row in wholes if row["reason"]]
         reason = reasons[0] if reasons else "nothing measured"
         yield (
-            f"{difference.dataset}: {difference.one} and {difference.other} are "
+            f"{difference.dataset}: {difference.left_name} and {difference.right_name} are "
             f"not compared: {reason}"
         )
         return
     for row in wholes:
-        name = measure_named(row["measure"], row["options"], row["bias_type"])
+        name = measure_label(row["measure"], row["options"], row["bias_type"])
         yield f"{difference.dataset}, {name}: {difference_sentence(row, difference)}"
 
 
 def difference_sentence(row: Mapping[str, Any], difference: Difference) -> str:
-    """Words a difference: the model with the larger value, if significant after correction.
+    """Describes a difference: which model has the larger value, if significant after correction.
 
     Args:
         row: a row of `COMPARISONS`.
         difference: both models, and the level.
     """
-    one, other = difference.one, difference.other
-    values = f"{one} {format_number(row['value'])}, {other} {format_number(row['other_value'])}"
+    left, right = difference.left_name, difference.right_name
+    values = f"{left} {format_number(row['value'])}, {right} {format_number(row['other_value'])}"
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
     ends = f"{format_number(row['low'])} to {format_number(row['high'])}"
@@ -62,4 +64,4 @@ def difference_sentence(row: Mapping[str, Any], difference: Difference) -> str:
     if row["q"] is None or row["q"] > SIGNIFICANT:
         return f"not distinguishable ({values}; {interval})"
     place = "above" if row["difference"] > 0 else "below"
-    return f"{one} is {place} {other} ({values}; {interval}, q {row['q']:.2g})"
+    return f"{left} is {place} {right} ({values}; {interval}, q {row['q']:.2g})"
