@@ -1,9 +1,9 @@
 """Convergent validity: whether datasets of different families put the same groups of a model in the
 same order.
 
-A correlation is computed within models, over groups that both datasets have, and set beside the one
-that is to be expected of full agreement with the noise of both (Spearman, 1904): a small
-correlation of unreliable numbers is no disagreement.
+Correlations are computed within models, over groups that both datasets have. Each is compared with
+the correlation to expect of full agreement, given the noise of both datasets (Spearman, 1904): a
+small correlation of unreliable numbers is no disagreement.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from biasgrid.tables.key_columns import ASSOCIATIONS, GROUP_PAIR, is_about
 FEWEST_GROUPS = 3
 """Two groups have an order by chance in half of all cases."""
 NO_DIFFERENCES = "all differences are 0"
-"""Why there is no correlation where a dataset puts the groups in no order."""
+"""The reason if a dataset puts the groups in no order, so that there is no correlation."""
 NUMBER_KEYS = ["dataset", "measure", "options"]
-FREE = (
+DEGREES_OF_FREEDOM = (
     1.0,
     1.5,
     2.0,
@@ -48,20 +48,22 @@ FREE = (
     100.0,
     float("inf"),
 )
-"""The degrees of freedom that are tried for intervals over several factors."""
+"""The degrees of freedom that are tried for intervals over several factors, see
+`interval_variances`.
+"""
 SMALLEST_P, LARGEST_P = 1e-12, 0.9
-"""Nearer to 0 or 1, a p says nothing of degrees of freedom."""
+"""A p nearer to 0 or 1 says nothing about degrees of freedom."""
 
 
 class GroupNumbers(NamedTuple):
-    """How models treat groups, by one number of one dataset.
+    """How models treat groups, by one measure of one dataset.
 
     Attributes:
-        name: dataset, measure and options.
+        name: dataset, measure and options, in the order of `NUMBER_KEYS`.
         groups: the names of the groups.
         models: the names of the models.
-        values: shape (models, groups), NaN where there is none.
-        variances: the same, of these numbers; NaN where that is not known.
+        values: shape (models, groups), NaN if a model has no number of a group.
+        variances: the same shape, the variances of these numbers, NaN if unknown.
     """
 
     name: tuple[str, str, str]
@@ -71,15 +73,16 @@ class GroupNumbers(NamedTuple):
     variances: FloatArray
 
     def select(self, models: Sequence[str], folded_groups: Sequence[str]) -> GroupNumbers:
-        """Returns the numbers of some models and groups, in the order given.
+        """Returns the numbers of some models and groups, in the order of the arguments.
 
         Args:
-            models: names of models.
-            folded_groups: names of groups, from `fold_name`.
+            models: names of models, all of which must be here.
+            folded_groups: names of groups, from `fold_name`, all of which must be here. They are
+                the names in the result.
         """
-        place_of = {fold_name(name): place for place, name in enumerate(self.groups)}
+        position = {fold_name(name): place for place, name in enumerate(self.groups)}
         rows = [self.models.index(model) for model in models]
-        columns = [place_of[group] for group in folded_groups]
+        columns = [position[group] for group in folded_groups]
         return self._replace(
             groups=folded_groups,
             models=models,
@@ -97,47 +100,52 @@ def convergence(
     """Correlates numbers of datasets of different families over the same groups.
 
     Args:
-        measures: of all cells that are measurable (schema `MEASURES`).
-        intervals: of the same cells (schema `INTERVALS`). The size of a control is no noise of a
-            number, so numbers beyond a control are taken from here, where they are against 0;
-            without it nobody knows their noise.
-        datasets: of each its family, and the measure that says how a model treats a group:
+        measures: the measures of all cells that are measurable (schema `MEASURES`).
+        datasets: for each dataset its family, and the measure that says how a model treats a group:
             differences of two groups, or numbers of one.
-        level: the coverage of intervals.
+        level: the level of intervals, such as 0.95.
+        intervals: the intervals of the same cells (schema `INTERVALS`), from which numbers with a
+            control are taken, because the size of a control is no noise of a number. Without it
+            their noise is unknown.
 
     Returns:
-        Rows of `CONVERGENCE`, a row for each pair of numbers with three groups in common in one
-        model at least.
+        Rows of `CONVERGENCE`, one for each pair of numbers of different families that have
+        `FEWEST_GROUPS` groups in common in at least one model.
     """
     alpha = 1 - level
     is_compared = pl.lit(value=False)
     for dataset, (_, measure) in datasets.items():
         is_compared |= (pl.col("dataset") == dataset) & (pl.col("measure") == measure)
-    compared = against_zero(measures.filter(is_compared), intervals)
-    with_noise = with_variances(compared, alpha)
+    own_numbers = against_zero(measures.filter(is_compared), intervals)
+    with_noise = with_variances(own_numbers, alpha)
     numbers: list[GroupNumbers] = []
     for dataset, (_, measure) in datasets.items():
         numbers.extend(dataset_group_numbers(with_noise, dataset, measure))
     rows = []
-    for one, other in combinations(numbers, 2):
-        family, _ = datasets[one.name[0]]
-        other_family, _ = datasets[other.name[0]]
-        if family != other_family:
-            rows.append(correlation_row(one, other, alpha))
-    known = [row for row in rows if row is not None]
+    for left, right in combinations(numbers, 2):
+        family, _ = datasets[left.name[0]]
+        other_family, _ = datasets[right.name[0]]
+        if family == other_family:
+            continue
+        row = correlation_row(left, right, alpha)
+        if row is not None:
+            rows.append(row)
     empty = empty_table(CONVERGENCE)
-    return pl.concat([empty, pl.DataFrame(known, schema=empty.schema)]) if known else empty
+    return pl.concat([empty, pl.DataFrame(rows, schema=empty.schema)]) if rows else empty
 
 
 def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
-    """Adds the column `variance`, null where the noise of a number is not known.
+    """Adds the column `variance`, null if it is unknown.
 
-    It is the square of the standard error or, over several factors, where there is none, what
-    interval and p tell of it.
+    It is the square of the standard error. An interval over several factors has no standard error;
+    there it is estimated from interval and p.
 
     Args:
-        measures: numbers with their own uncertainty.
-        alpha: how often intervals miss.
+        measures: numbers with intervals and p against 0.
+        alpha: 1 - level of the intervals.
+
+    Returns:
+        The rows grouped by model and `NUMBER_KEYS`, in the order of their first appearance.
     """
     numbers = measures.with_columns(variance=pl.col("se") ** 2)
     parts = []
@@ -146,49 +154,55 @@ def with_variances(measures: pl.DataFrame, alpha: float) -> pl.DataFrame:
             rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
             for name in ("low", "high", "p")
         )
-        of_intervals = pl.Series(interval_variances(low, high, p, alpha)).fill_nan(None)
-        parts.append(rows.with_columns(variance=pl.coalesce("variance", of_intervals)))
+        estimates = pl.Series(interval_variances(low, high, p, alpha)).fill_nan(None)
+        parts.append(rows.with_columns(variance=pl.coalesce("variance", estimates)))
     return pl.concat(parts) if parts else numbers
 
 
 def interval_variances(
     low: FloatArray, high: FloatArray, p: FloatArray, alpha: float
 ) -> FloatArray:
-    """Returns the variances of numbers of a kind, whose interval and p are over several factors.
+    """Estimates the variances of numbers from intervals and p over several factors.
 
-    The half width at alpha is h(alpha), and p is where h(p) is the number's size; h is nearly a t
-    quantile times the standard error, with the degrees of freedom at which both fit best over all
-    numbers.
+    Let h(alpha) be the half width of an interval at level 1 - alpha. The interval gives h(alpha),
+    and p is the alpha at which h is the size of the number. h is nearly a t quantile times the
+    standard error; its degrees of freedom are those at which both fit best over all numbers.
 
     Args:
-        low: shape (numbers,), lower ends of intervals.
-        high: upper ends.
-        p: of no difference from 0.
-        alpha: how often intervals miss.
+        low: shape (numbers,), lower ends of intervals, NaN if there is none.
+        high: upper ends, likewise.
+        p: p-values against 0, NaN if there is none.
+        alpha: 1 - level of the intervals.
 
     Returns:
-        Shape (numbers,), NaN where there is no interval, and everywhere if no number has a p that
-        says anything.
+        Shape (numbers,), NaN without an interval, and everywhere if no number has a p between
+        `SMALLEST_P` and `LARGEST_P`.
     """
     half, sizes = (high - low) / 2, np.abs(high + low) / 2
-    is_telling = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
-    if not is_telling.any():
+    is_informative = (p > SMALLEST_P) & (p < LARGEST_P) & (sizes > 0) & (half > 0)
+    if not is_informative.any():
         return np.full(len(half), np.nan)
-    log_ratio = np.log(half[is_telling] / sizes[is_telling])
+    log_ratio = np.log(half[is_informative] / sizes[is_informative])
     misfits = []
-    for df in FREE:
+    for df in DEGREES_OF_FREEDOM:
         at_alpha = quantile(alpha, np.array(df))
-        at_p = quantile(p[is_telling], np.full(int(is_telling.sum()), df))
+        at_p = quantile(p[is_informative], np.full(int(is_informative.sum()), df))
         misfit = ((log_ratio - np.log(at_alpha / at_p)) ** 2).sum()
         misfits.append(float(misfit))
-    best_df = FREE[int(np.argmin(misfits))]
+    best_df = DEGREES_OF_FREEDOM[int(np.argmin(misfits))]
     return np.asarray((half / quantile(alpha, np.array(best_df))) ** 2)
 
 
 def dataset_group_numbers(
     measures: pl.DataFrame, dataset: str, measure: str
 ) -> Iterator[GroupNumbers]:
-    """Yields the numbers of a dataset's groups, by the options of a measure and by bias type."""
+    """Yields the numbers of a dataset's groups, one for each options of a measure and bias type.
+
+    Args:
+        measures: numbers with `variance`.
+        dataset: the dataset.
+        measure: the measure.
+    """
     rows = measures.filter(pl.col("dataset") == dataset, pl.col("measure") == measure)
     table = group_effects(rows.drop_nulls("value"))
     parts = table.group_by("measure", "options", "bias_type", maintain_order=True)
@@ -205,51 +219,49 @@ def dataset_group_numbers(
 
 
 def group_effects(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns a number of each group, in the column `group`, from rows of one measure.
+    """Returns one number per group, in the column `group`, from rows of one measure.
 
-    Differences of two groups are averaged for each group. If there are none, numbers of single
-    groups stay as they are.
+    Differences of two groups are averaged for each group. If there are none, the numbers of single
+    groups are returned or, in a dataset without groups of names, those of single names.
     """
     pairs = rows.drop_nulls(GROUP_PAIR)
     if len(pairs):
         return mean_differences(pairs)
     columns = [*NUMBER_KEYS, "model", "bias_type", "value"]
-    # Names stand for groups where a dataset has no numbers of groups of names.
     for key, _ in ASSOCIATIONS:
         single = rows.filter(is_about([key]))
         if len(single):
             break
-    # Without a number of a single group there are no rows.
     return single.select(*columns, group=key, variance="variance")
 
 
 def mean_differences(pairs: pl.DataFrame) -> pl.DataFrame:
-    """Averages for each group its differences from all others, and their variances."""
-    names = ["model", "bias_type", *NUMBER_KEYS]
+    """Returns for each group the mean of its differences from all others, with its variance."""
+    keys = ["model", "bias_type", *NUMBER_KEYS]
     sides = []
     for group, sign in zip(GROUP_PAIR, (1, -1), strict=True):
         # The difference of the second group from the first has the opposite sign.
-        signed = sign * pl.col("value")
-        sides.append(pairs.select(*names, "variance", group=group, value=signed))
-    groups = pl.concat(sides).group_by([*names, "group"], maintain_order=True)
-    # Half of a difference's variance is about that of one of its groups.
+        value = sign * pl.col("value")
+        sides.append(pairs.select(*keys, "variance", group=group, value=value))
+    groups = pl.concat(sides).group_by([*keys, "group"], maintain_order=True)
+    # A difference has about twice the variance of one of its groups.
     return groups.agg(pl.col("value").mean(), pl.col("variance").mean() / 2)
 
 
 def correlation_row(
-    one: GroupNumbers, other: GroupNumbers, alpha: float
+    left: GroupNumbers, right: GroupNumbers, alpha: float
 ) -> dict[str, object] | None:
     """Correlates two numbers over the groups that both have.
 
     Args:
-        one: a number of one dataset.
-        other: a number of another one.
-        alpha: how often intervals miss.
+        left: a number of one dataset.
+        right: a number of another one.
+        alpha: 1 - level of the interval.
 
     Returns:
         A row of `CONVERGENCE`; None if no model has enough groups in common.
     """
-    sides = in_common(one, other)
+    sides = common_numbers(left, right)
     models, groups = sides[0].models, sides[0].groups
     if not models:
         return None
@@ -260,8 +272,8 @@ def correlation_row(
     is_known = not np.isnan(value)
     low, high = group_correlation_interval(value, correlations_without_each(*ranks), alpha)
     ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(groups))
-    row: dict[str, object] = dict(zip(NUMBER_KEYS, one.name, strict=True))
-    for key, name in zip(NUMBER_KEYS, other.name, strict=True):
+    row: dict[str, object] = dict(zip(NUMBER_KEYS, left.name, strict=True))
+    for key, name in zip(NUMBER_KEYS, right.name, strict=True):
         row[f"other_{key}"] = name
     return row | {
         "value": value if is_known else None,
@@ -275,72 +287,83 @@ def correlation_row(
     }
 
 
-def in_common(one: GroupNumbers, other: GroupNumbers) -> list[GroupNumbers]:
-    """Returns two numbers of the same groups, for the models with enough of these in both.
+def common_numbers(left: GroupNumbers, right: GroupNumbers) -> list[GroupNumbers]:
+    """Returns two numbers for the groups that both have, and the models with enough of them.
 
     A group that both datasets have stays if a model lacks it in one of them: its value is NaN.
 
     Args:
-        one: a number of one dataset.
-        other: a number of another one.
+        left: a number of one dataset.
+        right: a number of another one.
 
     Returns:
-        Both, with the same models and groups; without models if none has enough groups.
+        Both, with the same models and groups in the same order. There are no models if none has
+        `FEWEST_GROUPS` groups in both.
     """
-    folded = dict.fromkeys(fold_name(name) for name in one.groups)
-    other_groups = {fold_name(name) for name in other.groups}
-    groups = [name for name in folded if name in other_groups]
-    models = [name for name in one.models if name in other.models]
-    sides = [numbers.select(models, groups) for numbers in (one, other)]
+    folded_groups = dict.fromkeys(fold_name(name) for name in left.groups)
+    other_groups = {fold_name(name) for name in right.groups}
+    groups = [name for name in folded_groups if name in other_groups]
+    models = [name for name in left.models if name in right.models]
+    sides = [numbers.select(models, groups) for numbers in (left, right)]
     has_both = ~np.isnan(sides[0].values) & ~np.isnan(sides[1].values)
     has_enough = has_both.sum(axis=1) >= FEWEST_GROUPS
-    measured = [model for model, enough in zip(models, has_enough, strict=True) if enough]
-    return [side.select(measured, groups) for side in sides]
+    models_with_enough = [model for model, enough in zip(models, has_enough, strict=True) if enough]
+    return [side.select(models_with_enough, groups) for side in sides]
 
 
-def correlations_without_each(one: FloatArray, other: FloatArray) -> FloatArray:
+def correlations_without_each(left: FloatArray, right: FloatArray) -> FloatArray:
     """Returns the correlation of ranks without each group in turn, shape (groups,).
 
     Args:
-        one: ranks within models, shape (models, groups).
-        other: the ranks by the other number, likewise.
+        left: ranks within models, shape (models, groups), from `ranks_within`.
+        right: the ranks by the other number, likewise.
     """
     correlations = []
-    for group in range(one.shape[1]):
-        sides = [np.delete(ranks, group, axis=1) for ranks in (one, other)]
+    for group in range(left.shape[1]):
+        sides = [np.delete(ranks, group, axis=1) for ranks in (left, right)]
         correlations.append(within_model_correlation(*sides))
     return np.array(correlations)
 
 
 def ranks_within(values: FloatArray) -> FloatArray:
-    """Returns the ranks of groups within models, those that are equal sharing theirs, NaN where
-    there is no value.
+    """Returns the ranks of groups within models; equal values have their mean rank.
+
+    Args:
+        values: shape (models, groups), NaN if there is no value.
+
+    Returns:
+        The same shape, NaN for NaN.
     """
     smaller = np.nansum(values[:, None, :] < values[:, :, None], axis=2)
     equal = np.nansum(values[:, None, :] == values[:, :, None], axis=2)
     return np.where(np.isnan(values), np.nan, smaller + (equal + 1) / 2)
 
 
-def within_model_correlation(one: FloatArray, other: FloatArray) -> float:
-    """Returns the correlation of ranks within models, NaN where all ranks of one side are equal.
+def within_model_correlation(left: FloatArray, right: FloatArray) -> float:
+    """Returns the correlation of ranks within models, pooled over models.
 
-    Both have the shape (models, groups).
+    Args:
+        left: ranks, shape (models, groups), NaN for the same groups as in `right`.
+        right: likewise.
+
+    Returns:
+        NaN if all ranks of one side are equal.
     """
-    apart = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in (one, other)]
-    products = np.nansum(apart[0] * apart[1])
-    squares = [np.nansum(deviations**2) for deviations in apart]
+    deviations = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in (left, right)]
+    products = np.nansum(deviations[0] * deviations[1])
+    squares = [np.nansum(side**2) for side in deviations]
     return float(divide(products, np.sqrt(squares[0] * squares[1])))
 
 
 def reliability(values: FloatArray, variances: FloatArray) -> float:
-    """Returns the share of the variance of groups within models that is no noise.
+    """Returns the share of the variance between groups within models that is not noise.
 
     Args:
-        values: shape (models, groups), NaN where there is none.
-        variances: the noise of each, likewise.
+        values: shape (models, groups), NaN if there is no value.
+        variances: the variance of each value by noise, NaN if unknown.
 
     Returns:
-        A share from 0 to 1; NaN if noise is not known, or if groups do not differ.
+        A share from 0 to 1; NaN if no variance is known, or if groups do not differ.
     """
     spread = np.nanmean(np.nanvar(values, axis=1, ddof=1))
     if np.isnan(variances).all() or not spread > 0:
@@ -350,8 +373,11 @@ def reliability(values: FloatArray, variances: FloatArray) -> float:
 
 
 def rank_correlation(correlation: float, groups: int) -> float:
-    """Returns the mean of Spearman's correlation in samples of normal numbers with a correlation
-    (Moran, 1948).
+    """Returns the expected Spearman correlation of normal numbers (Moran, 1948).
+
+    Args:
+        correlation: their Pearson correlation.
+        groups: the size of the sample.
     """
     angles = np.arcsin(correlation) + (groups - 2) * np.arcsin(correlation / 2)
     return float(6 / (np.pi * (groups + 1)) * angles)
@@ -360,8 +386,15 @@ def rank_correlation(correlation: float, groups: int) -> float:
 def group_correlation_interval(
     value: float, without: FloatArray, alpha: float
 ) -> tuple[float | None, float | None]:
-    """Returns both ends of the interval over groups: jackknife of the artanh, None where a
-    correlation is 1 or -1.
+    """Returns both ends of a correlation's interval over groups: jackknife of its artanh.
+
+    Args:
+        value: the correlation.
+        without: the correlation without each group, shape (groups,).
+        alpha: 1 - level of the interval.
+
+    Returns:
+        None twice if any of the correlations is 1, -1 or NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         z, all_z = np.arctanh(value), np.arctanh(without)
