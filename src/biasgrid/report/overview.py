@@ -15,7 +15,7 @@ from biasgrid.report.run import ReportDataset, ReportModel, ReportRun, ReportTab
 from biasgrid.stats.multiplicity import significance
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.stats.verdicts.sizes import LARGEST_GAP, gap_candidates, largest_difference
-from biasgrid.stats.verdicts.verdict import with_more_first
+from biasgrid.stats.verdicts.verdict import with_larger_group_first
 from biasgrid.tables.claims.marks import LETTERS, Mark
 from biasgrid.tables.claims.numbers import (
     TOO_LITTLE,
@@ -543,7 +543,7 @@ class DatasetCells:
         candidates = gap_candidates(differences, counted_measures)
         if candidates.is_empty():
             return title
-        pair = with_more_first(largest_difference(candidates))
+        pair = with_larger_group_first(largest_difference(candidates))
         score = score_text(pair["measure"], pair["options"])
         higher_group, lower_group = (pair[key] for key in GROUP_PAIR)
         return f"{score}, {higher_group} above {lower_group}"

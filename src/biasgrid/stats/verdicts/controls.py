@@ -1,4 +1,4 @@
-"""What controls and placebos show, in words, beside the verdict of their cell."""
+"""Sentences about controls and placebos, which accompany the verdict of their cell."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from biasgrid.tables.metric import CONTROL, CONTROL_DIFFERENCE, parse_options
 
 
 def control_text(
-    lines: pl.DataFrame, placebos: pl.DataFrame, significant: int, tests: int
+    lines: pl.DataFrame, placebos: pl.DataFrame, *, significant: int, test_count: int
 ) -> str | None:
-    """Words the results of a cell's controls and placebos, None if none was measured.
+    """Describes the results of a cell's controls and placebos, None if none was measured.
 
     Args:
         lines: the cell's rows of the summary.
         placebos: its rows of measures that are placebos.
-        significant: how many of its own tests are significant.
-        tests: how many tests it has.
+        significant: the number of its own significant tests.
+        test_count: the number of its own tests; 0 if they are not reported.
     """
-    share = significant / tests if tests else 0.0
+    share = significant / test_count if test_count else 0.0
     controls = lines.filter(measure=CONTROL).drop_nulls("value")
     texts = [control_result_text(row, share) for row in controls.to_dicts()]
     texts += size_texts(lines)
@@ -32,11 +32,11 @@ def control_text(
 
 
 def control_result_text(row: Mapping[str, Any], share: float) -> str:
-    """Returns how much is significant in a control.
+    """Returns how many tests of a control are significant.
 
     Args:
         row: its row of the summary: `value` of `n` tests are significant.
-        share: of the tests of its dataset that are significant.
+        share: the share of the tests of its dataset that are significant.
     """
     name = parse_options(row["options"])["control"]
     if not row["value"]:
@@ -46,7 +46,7 @@ def control_result_text(row: Mapping[str, Any], share: float) -> str:
 
 
 def size_texts(lines: pl.DataFrame) -> Iterator[str]:
-    """Yields the size of a dataset's associations beside the size in each of its controls.
+    """Yields for each control whether the dataset's associations are larger than its own.
 
     Args:
         lines: the cell's rows of the summary.
@@ -57,17 +57,21 @@ def size_texts(lines: pl.DataFrame) -> Iterator[str]:
         if row["low"] > 0:
             comparison = "larger"
         elif row["value"] > 0:
-            # A larger size that may be chance is no proof that it is none.
+            # A difference that is not significant is no proof of equal sizes.
             comparison = "not significantly larger"
         else:
             comparison = "no larger"
-        apart = format_number(abs(row["value"]))
+        difference = format_number(abs(row["value"]))
         control = options["control"]
-        yield f"its {size} is {comparison} than that of the control ({control}; by {apart})"
+        yield f"its {size} is {comparison} than that of the control ({control}; by {difference})"
 
 
 def placebo_text(row: Mapping[str, Any]) -> str:
-    """Returns whether a placebo, a difference where none can be, shows one."""
+    """Returns whether a placebo, which is 0 but for noise, shows a difference.
+
+    Args:
+        row: its row of measures, with p.
+    """
     name, p = row["measure"].replace("_", " "), format_p(row["p"])
     if row["p"] > SIGNIFICANT:
         return f"the placebo ({name}) found nothing (p {p})"

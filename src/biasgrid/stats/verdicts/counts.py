@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import polars as pl
 
@@ -23,23 +23,25 @@ CELL_KEYS = ["model", "dataset"]
 
 
 def tested_key() -> pl.Expr:
-    """Returns for each row the first key of `TESTED_PAIRS` that its test is about, null without
-    one.
+    """Returns the key of each row that its test is about, null if it has none of `TESTED_PAIRS`.
+
+    Pairs are tried in their order; only `KeyPair.key` is looked at.
     """
-    known_keys = []
-    for key, _ in TESTED_PAIRS:
-        known_keys.append(pl.when(pl.col(key).is_not_null()).then(pl.lit(key)))
-    return pl.coalesce(known_keys)
+    present_keys = []
+    for pair in TESTED_PAIRS:
+        present_keys.append(pl.when(pl.col(pair.key).is_not_null()).then(pl.lit(pair.key)))
+    return pl.coalesce(present_keys)
 
 
 def is_association() -> pl.Expr:
-    """Says of each row whether it is of an association, whose numbers of an attribute sum to 0."""
+    """Whether each row is an association. Those of one attribute sum to 0."""
     return pl.any_horizontal(all_known(*keys) for keys in ASSOCIATIONS)
 
 
 def mirrors_none() -> pl.Expr:
-    """Says of each row whether it repeats no other: associations below 0 repeat those above 0 of
-    other subjects.
+    """Whether each row is no mirror of others.
+
+    An association below 0 is one: it repeats those above 0 of other subjects.
     """
     return (pl.col("value") > 0) | ~is_association()
 
@@ -47,15 +49,15 @@ def mirrors_none() -> pl.Expr:
 def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows that are tested one by one: associations, and differences of two groups.
 
-    Where a cell has groups of subjects, these are what is claimed, and its single subjects are left
-    out.
+    If a measure of a cell has groups of subjects, claims are about these, and its single subjects
+    are left out.
 
     Args:
         measures: schema `MEASURES`.
     """
     rows = measures.filter(
         is_pooled_over("how"),
-        # What is pooled over all cases says nothing of others.
+        # A number without an interval is about the cases asked, and says nothing about others.
         pl.col("generalises_to").is_not_null(),
         is_association() | all_known(*GROUP_PAIR),
     )
@@ -66,72 +68,86 @@ def single_tests(measures: pl.DataFrame) -> pl.DataFrame:
 
 def counted_tests(
     measures: pl.DataFrame,
-    counted: CountedMeasures | None = None,
+    counted_measures: CountedMeasures | None = None,
     flags: pl.DataFrame | None = None,
 ) -> pl.DataFrame:
     """Returns the rows of `single_tests` whose measures are counted.
 
     Args:
         measures: schema `MEASURES`.
-        counted: see `CountedMeasures`; of a dataset without any, all tests are counted.
-        flags: rows with `model`, `dataset`, `measure` and `flag`, those of validity flags among
-            them.
+        counted_measures: the counted measures by dataset. In a dataset without any, all tests are
+            counted.
+        flags: rows with `model`, `dataset`, `measure` and `flag`, which is null unless the flag is
+            raised. Other rows than those of flags may be among them.
     """
     rows = single_tests(measures)
-    if not counted:
+    if not counted_measures:
         return rows
-    choosing = [dataset for dataset, declared in counted.items() if declared]
-    all_counted = rows.filter(~pl.col("dataset").is_in(choosing))
-    return pl.concat([all_counted, chosen_measure_rows(rows, counted, flags)])
+    choosing_datasets = [dataset for dataset, names in counted_measures.items() if names]
+    all_counted = rows.filter(~pl.col("dataset").is_in(choosing_datasets))
+    return pl.concat([all_counted, chosen_measure_rows(rows, counted_measures, flags)])
 
 
 def chosen_measure_rows(
-    rows: pl.DataFrame, counted: CountedMeasures, flags: pl.DataFrame | None
+    rows: pl.DataFrame, counted_measures: CountedMeasures, flags: pl.DataFrame | None
 ) -> pl.DataFrame:
     """Returns the rows whose measure is counted in their cell.
 
-    A dataset that counts no measure has none.
+    A dataset without counted measures has none, other than in `counted_tests`.
 
     Args:
         rows: schema `MEASURES`.
-        counted: see `CountedMeasures`.
-        flags: see `counted_tests`; without them, no flag speaks against a measure.
+        counted_measures: the counted measures by dataset.
+        flags: see `counted_tests`; None if no flag is raised.
     """
-    fired: set[tuple[str, str, str]] = set()
+    raised: set[tuple[str, str, str]] = set()
     if flags is not None:
-        fired.update(flags.drop_nulls("flag").select(*CELL_KEYS, "measure").iter_rows())
-    chosen = []
+        raised.update(flags.drop_nulls("flag").select(*CELL_KEYS, "measure").iter_rows())
+    cell_measures = []
     for model, dataset in rows.select(CELL_KEYS).unique(maintain_order=True).iter_rows():
-        for measure in chosen_measures(counted.get(dataset, {}), model, dataset, fired):
-            chosen.append((model, dataset, measure))
+        for measure in chosen_measures(counted_measures.get(dataset, {}), model, dataset, raised):
+            cell_measures.append((model, dataset, measure))
     name = [*CELL_KEYS, "measure"]
-    keys = pl.DataFrame(chosen, schema=dict.fromkeys(name, pl.String), orient="row")
+    keys = pl.DataFrame(cell_measures, schema=dict.fromkeys(name, pl.String), orient="row")
     return rows.join(keys, on=name, how="semi", maintain_order="left")
 
 
 def chosen_measures(
-    declared: Mapping[str, str], model: str, dataset: str, fired: set[tuple[str, str, str]]
+    flag_by_measure: Mapping[str, str],
+    model: str,
+    dataset: str,
+    raised: Collection[tuple[str, str, str]],
 ) -> list[str]:
-    """Returns the measures that are counted in a cell: those of a flag that speaks against it, or
-    those of none.
+    """Returns the measures that are counted in a cell.
+
+    Args:
+        flag_by_measure: `Measure.counted` of the counted measures: "" or a flag.
+        model: the model of the cell.
+        dataset: the dataset of the cell.
+        raised: (model, dataset, flag) of all flags that are raised.
+
+    Returns:
+        The measures whose flag is raised or, if there are none, those without a flag.
     """
-    flagged = [name for name, flag in declared.items() if flag and (model, dataset, flag) in fired]
-    return flagged or [name for name, flag in declared.items() if not flag]
+    replacements = []
+    for name, flag in flag_by_measure.items():
+        if flag and (model, dataset, flag) in raised:
+            replacements.append(name)
+    return replacements or [name for name, flag in flag_by_measure.items() if not flag]
 
 
 def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
     """Counts the significant tests among those made one by one.
 
-    Associations are relative: those below 0 repeat those above 0 of other subjects, so only the
-    latter count as found, out of all that were tested.
+    Mirrors of other associations (`mirrors_none`) count as tests, but not as significant ones.
 
     Args:
         rows: from `counted_tests`.
 
     Returns:
         `model`, `dataset`, `bias_type`, `measure` (`significant_tests`), `options`,
-        `generalises_to`, `value`, `clusters`, `n` (the number of tests) and `left_out` (how many
-        could not be tested); the value is null where nothing was tested.
+        `generalises_to`, `value` (null if nothing was tested), `clusters`, `n` (the number of
+        tests) and `left_out` (the number of rows that could not be tested).
     """
     tests = pl.col("q").count()
     significant = (is_significant() & mirrors_none()).sum().cast(pl.Float64)
@@ -146,6 +162,6 @@ def significant_tests(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def is_untestable() -> pl.Expr:
-    """Says of each row whether it could not be tested though it has a value."""
+    """Whether each row could not be tested, although a test is expected."""
     is_reason = pl.col("reason").str.starts_with(UNTESTABLE).fill_null(value=False)
     return pl.col("q").is_null() & is_reason

@@ -1,4 +1,4 @@
-"""Numbers of whole cells that are made of many tested ones: sizes, and the largest of several
+"""Numbers of whole cells that summarise many tested ones: sizes, and the largest of several
 differences.
 """
 
@@ -14,19 +14,19 @@ from biasgrid.tables.key_columns import GROUP_PAIR, all_known, is_about
 
 LARGEST_GAP = "largest_gap"
 TestsOfSizes = Mapping[str, tuple[str, Sequence[str]]]
-"""By size the measure that it is the size of, and the keys of the numbers that it is made of."""
+"""By the name of a size, the measure that it summarises and the keys of the summarised numbers."""
 
 
 def with_size_tests(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.DataFrame:
-    """Adds p of sizes: of there being anything behind the numbers that they are sizes of (Simes).
+    """Sets p of sizes: a test that any of the numbers behind a size differs from 0 (Simes).
 
     Args:
-        estimates: those of a cell, with `is_claim`.
-        sizes: which sizes are tested by which numbers.
+        estimates: the estimates of a cell, with `is_claim`.
+        sizes: the numbers behind each size.
 
     Returns:
-        The same rows; a size has no p where it has no value, or where none of its numbers is
-        tested.
+        The same rows. A size without value keeps its p; one with a value but without tested numbers
+        has p null.
     """
     rows = estimates
     for size, (measure, keys) in sizes.items():
@@ -38,18 +38,22 @@ def with_size_tests(estimates: pl.DataFrame, sizes: TestsOfSizes) -> pl.DataFram
     return rows
 
 
-def largest_gaps(estimates: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
+def largest_gaps(estimates: pl.DataFrame, counted_measures: Collection[str]) -> pl.DataFrame:
     """Returns the largest difference of two groups of each bias type, as a number of its own.
 
     Args:
-        estimates: those of a cell, with `is_claim`.
-        counted: the measures whose differences are compared.
+        estimates: the estimates of a cell, with `is_claim`.
+        counted_measures: the measures whose differences are compared.
 
     Returns:
-        Rows of estimates without groups; none where no difference has a value.
+        Rows of estimates without groups, one per bias type with a difference that has a value.
     """
-    rows = gap_candidates(estimates.filter("is_claim"), counted)
-    bias_types = rows.group_by("bias_type", maintain_order=True)
+    is_counted = pl.col("measure").is_in(list(counted_measures))
+    # A number without an interval is about the cases asked, and says nothing about others.
+    generalises = pl.col("generalises_to").is_not_null()
+    is_difference = all_known(*GROUP_PAIR, "bias_type")
+    rows = estimates.filter("is_claim", is_counted & is_difference, generalises)
+    bias_types = rows.drop_nulls("value").group_by("bias_type", maintain_order=True)
     gaps = [largest_gap(differences) for _, differences in bias_types]
     return pl.DataFrame(gaps, schema_overrides=estimates.schema) if gaps else estimates.clear()
 
@@ -80,24 +84,32 @@ def largest_difference(differences: pl.DataFrame) -> dict[str, Any]:
 
 
 def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
-    """Largest difference of two groups of a bias type, without its sign; significant ones go before
-    others.
+    """Returns the size of the largest difference of two groups as a row of estimates.
+
+    It is the largest of the significant differences or, if there are none, of all.
 
     Args:
-        differences: estimates of the bias type.
-
-    Returns:
-        A row of estimates.
+        differences: estimates of one bias type with values; at least one.
     """
-    largest = largest_difference(differences)
+    is_insignificant = ~is_significant().fill_null(value=False)
+    by_size = differences.sort(is_insignificant, -pl.col("value").abs(), maintain_order=True)
+    largest = by_size.row(0, named=True)
     tests = int(differences["p"].count())
-    kept = ("bias_type", "n", "left_out", "clusters", "generalises_to", "method", "reason")
+    copied_columns = (
+        "bias_type",
+        "n",
+        "left_out",
+        "clusters",
+        "generalises_to",
+        "method",
+        "reason",
+    )
     return {
         "measure": LARGEST_GAP,
         "options": "",
         "value": abs(largest["value"]),
         **simultaneous(largest, tests),
-        **{name: largest[name] for name in kept},
+        **{name: largest[name] for name in copied_columns},
         "is_claim": True,
     }
 
@@ -105,15 +117,17 @@ def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
 def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
     """Returns interval and p of the largest of several numbers, for all at once (Bonferroni).
 
-    Its own interval is too near to the number: without any effect it lacks 0 far more often than in
-    one of 20 cases.
+    Its own interval is too short: without any effect, the interval of the largest number excludes 0
+    far more often than 5 % of the time.
 
     Args:
-        row: an estimate with `value`, `low`, `high`, `bound` and `p`.
-        tests: of how many tests it is one.
+        row: the estimate of the largest number, with `value`, `low`, `high`, `bound` and `p`.
+            `bound` is the end nearer to 0 of an interval for all numbers at once, 0 or None if
+            that contains 0.
+        tests: the number of tests among which it is the largest.
 
     Returns:
-        `low`, `high` and `p` of its size; null where they are not known.
+        `low`, `high` and `p` of its size; None if unknown.
     """
     p = None if row["p"] is None else min(1.0, row["p"] * tests)
     low, high = row["low"], row["high"]
@@ -121,13 +135,12 @@ def simultaneous(row: Mapping[str, Any], tests: int) -> dict[str, float | None]:
         return {"low": None, "high": None, "p": p}
     bound = row["bound"]
     if not bound:
-        # Not all intervals lack 0, and so this one holds it.
+        # The simultaneous interval contains 0, so this one must, too.
         low, high = min(low, 0.0), max(high, 0.0)
         if row["value"] < 0:
             low, high = -high, -low
         return {"low": low, "high": high, "p": p}
-    # The bound is the nearer end, and the other is as far from the middle, unless the measure ends
-    # before.
+    # The interval is symmetric around the middle, unless the range of the measure cuts its far end.
     middle = abs(low + high) / 2
     farthest = max(abs(low), abs(high), 2 * middle - bound)
     return {"low": bound, "high": farthest, "p": p}

@@ -33,9 +33,9 @@ LINE = ["model", "dataset", "bias_type"]
 NOISE_UNKNOWN = (
     "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
 )
-"""Why a number is withheld."""
+"""The flag of a number that is withheld because its part of noise is unknown."""
 OVER_TERMS = "terms"
-"""What numbers generalise to that are tested for measures alone."""
+"""`generalises_to` of rows that are no numbers of their own, see `summarise`."""
 
 
 class SummarisedGrid(NamedTuple):
@@ -60,38 +60,39 @@ def summarise(
     plan_items: ItemsPlanner | None = None,
     sizes: pl.DataFrame | None = None,
 ) -> SummarisedGrid:
-    """Picks the numbers of whole cells and bias types over all templates, with their uncertainty.
+    """Summarises a grid: numbers of whole cells and bias types with flags, marks and verdicts.
 
     Args:
         measures: the cells' tables (schema `MEASURES`), one below the other.
         models: the facts of each model, by its name in the config.
-        headlines: for each dataset its headline measures, in the order of the summary, with their
+        headlines: the headline measures of each dataset, in the order of the summary, with their
             options.
-        marks: for each dataset the marks of those of its measures that have marks.
+        marks: the marks by dataset and measure.
         controls: which of the cells are negative controls.
-        facts: which measures are counted, and what their `n` counts, for `few_comparisons`.
+        facts: the facts of the grid that verdicts and `few_comparisons` need.
         plan_items: the planning formula, see `with_marks`.
-        sizes: how large what is associated is beside the controls, from `stats.compare.controls`.
+        sizes: the sizes of associations compared with controls, from
+            `stats.compare.controls.sizes_against_controls`; None for no such rows.
 
     Returns:
-        The summary, cells and their bias types in the order of their first appearance, headline
-        measures first; and the verdicts of the cells.
+        The summary and the verdicts. Cells and their bias types are in the order of their first
+        appearance, and within them headline measures come first.
 
     Raises:
         KeyError: a model that is measured is not among `models`.
     """
     places = headline_places(headlines)
     headline = ["dataset", "measure", "options"]
-    # Which of all distances is the largest is tested over the terms alone, and is no number of its
-    # own.
+    # The test over terms alone only tells which distance is the largest; the same number has
+    # another row.
     is_own_number = pl.col("generalises_to").ne_missing(OVER_TERMS)
     wholes = with_known_noise(rows_about_wholes(measures).filter(is_own_number))
     wholes = withheld_together(wholes, places, controls)
     tests = counted_tests(measures, facts.counted, wholes)
-    found = significant_tests(tests)
+    test_counts = significant_tests(tests)
     corrected_for = measures.drop_nulls("control").select("model", "control").unique().rows()
-    tables = [wholes, found.join(places, on=headline, how="semi")]
-    tables.append(control_results(wholes, found, controls, corrected_for))
+    tables = [wholes, test_counts.join(places, on=headline, how="semi")]
+    tables.append(control_results(wholes, test_counts, controls, corrected_for))
     if sizes is not None:
         tables.append(sizes)
     tables.append(few_comparisons(tests, facts.units))
@@ -105,9 +106,11 @@ def summarise(
     rows = rows.sort("line", "place", nulls_last=True, maintain_order=True)
     rows = rows.with_columns(headline=pl.col("place").is_not_null())
     rows = with_marks(rows.with_columns(withhold_tests()), marks, plan_items)
-    judged = verdicts(measures, rows, facts, controls)
-    rows = rows.join(judged.select(*CELL_KEYS, "verdict"), on=CELL_KEYS, maintain_order="left")
-    return SummarisedGrid(rows.select(list(SUMMARY.columns)), judged)
+    verdict_lines = verdicts(measures, rows, facts, controls)
+    rows = rows.join(
+        verdict_lines.select(*CELL_KEYS, "verdict"), on=CELL_KEYS, maintain_order="left"
+    )
+    return SummarisedGrid(rows.select(list(SUMMARY.columns)), verdict_lines)
 
 
 def model_columns(
@@ -116,8 +119,11 @@ def model_columns(
     """Returns `model`, `dataset`, and the `kind`, `label` and `scoring` of the model of each cell.
 
     Args:
-        cells: model and dataset of each.
-        models: see `summarise`.
+        cells: (model, dataset) pairs.
+        models: the facts of each model, by its name in the config.
+
+    Raises:
+        KeyError: a model has no facts.
     """
     rows = []
     for model, dataset in cells:
@@ -132,7 +138,7 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
 
     Args:
         tests: from `counted_tests`.
-        units: for each dataset what `n` counts, in words.
+        units: by dataset the plural noun of the things that `n` counts.
 
     Returns:
         `model`, `dataset`, `measure` (`few_comparisons`), `options`, `value` (the median of `n`
@@ -140,8 +146,10 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
         rest on enough, or whose dataset is not in `units`.
     """
     limit = CONTROLS[FEW_COMPARISONS].required_limit
-    tested = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
-    cells = tested.group_by(CELL_KEYS, maintain_order=True).agg(pl.col("n").median(), pl.len())
+    rows_with_test = tests.drop_nulls("q").filter(pl.col("dataset").is_in([*units]))
+    cells = rows_with_test.group_by(CELL_KEYS, maintain_order=True).agg(
+        pl.col("n").median(), pl.len()
+    )
     rows = []
     for model, dataset, median, count in cells.rows():
         if median < limit.value:
@@ -154,24 +162,29 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
     """Withholds numbers that noise puts above 0 by an unknown amount.
 
-    These are numbers whose correction for noise has no value.
+    These are measures with a value whose corrected measure is there without one, and whose
+    `null_mean` is null.
 
     Args:
-        wholes: what is measured of whole cells and bias types: columns of `MEASURES`.
+        wholes: rows about whole cells and bias types: columns of `MEASURES`.
+
+    Returns:
+        The same rows; a withheld number has no `value`, and says why in `flag` unless another flag
+        is there.
     """
     keys = ["model", "dataset", "bias_type", "options"]
     is_corrected = pl.col("measure").str.ends_with(CORRECTED)
     without_value = wholes.filter(is_corrected, pl.col("value").is_null())
-    uncorrected = pl.col("measure").str.strip_suffix(CORRECTED)
-    names = without_value.select(*keys, measure=uncorrected, is_unknown=pl.lit(value=True))
-    joined = wholes.join(
+    uncorrected_name = pl.col("measure").str.strip_suffix(CORRECTED)
+    names = without_value.select(*keys, measure=uncorrected_name, is_unknown=pl.lit(value=True))
+    rows = wholes.join(
         names, on=[*keys, "measure"], how="left", nulls_equal=True, maintain_order="left"
     )
     is_positive = ~pl.col("measure").is_in(NOT_POSITIVE)
     is_unknown = pl.col("is_unknown").fill_null(value=False) & is_positive
     withheld = is_unknown & pl.col("null_mean").is_null() & pl.col("value").is_not_null()
     flag = pl.coalesce("flag", pl.lit(NOISE_UNKNOWN))
-    return joined.with_columns(
+    return rows.with_columns(
         value=pl.when(~withheld).then("value"),
         flag=pl.when(withheld).then(flag).otherwise("flag"),
     ).drop("is_unknown")

@@ -1,8 +1,7 @@
-"""The verdict of each cell, made here alone: from the tests of its headline numbers, and never from
-other tests.
+"""The verdict of each cell. It is made here alone, and only from the tests of headline numbers.
 
-How answers ended, the order of options and placebos say nothing of bias; where groups differ in how
-answers ended, that is a finding of its own beside the verdict.
+How answers ended, the order of options, and placebos are no evidence of bias. If groups differ in
+how answers ended, that is reported as a finding of its own, next to the verdict.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ from biasgrid.tables.verdicts import (
 )
 
 UNTESTED = "its headline numbers have no test: read their intervals and marks"
-"""Why a cell could not be measured whose headline numbers have no test at all."""
+"""The reason if no headline number of a cell is ever tested."""
 NO_EFFECT_FINDABLE = "too little was asked to find any effect, however large"
 ASK_MORE = "ask more templates, items or prompts that do not reword each other"
 KIND = ["measure", "options", *(key.name for key in KEYS if not key.is_corrected_together)]
-"""Tests of a kind are corrected together."""
+"""Rows that agree in these columns are one kind of tests, which are corrected together."""
 
 
 def verdicts(
@@ -60,8 +59,8 @@ def verdicts(
 
     Args:
         measures: schema `MEASURES`.
-        summary: of the same cells, columns of `SUMMARY`, with the flags that speak against them.
-        facts: which measures are headlines and placebos, and between what numbers are.
+        summary: the summary of the same cells: columns of `SUMMARY` but `verdict`.
+        facts: the counted measures, placebos, ranges, rates and remedies of each dataset.
         controls: which cells are controls.
 
     Returns:
@@ -81,20 +80,19 @@ def verdicts(
         )
         lines.append(verdict_line(cell, facts))
     empty = empty_table(VERDICTS)
-    judged = pl.DataFrame(lines, schema=empty.drop(*RATES).schema, orient="row")
-    return with_rates(judged, measures, facts).select(empty.columns)
+    verdict_lines = pl.DataFrame(lines, schema=empty.drop(*RATES).schema, orient="row")
+    return with_rates(verdict_lines, measures, facts).select(empty.columns)
 
 
 @dataclass(frozen=True)
 class CellTests:
-    """What the verdict of a cell is made of.
+    """Inputs to the verdict of a cell.
 
     Attributes:
         model: its model.
         dataset: its dataset.
         lines: its rows of the summary.
-        tests: its rows of `MEASURES` that are tested for the verdict, those that could not be
-            tested among them.
+        tests: its rows of `verdict_tests`; rows that could not be tested have no p.
         placebos: its rows of measures that are placebos.
         is_control: whether it is itself a control.
     """
@@ -107,19 +105,22 @@ class CellTests:
     is_control: bool
 
     @property
-    def withheld(self) -> str | None:
-        """Why all its headlines are withheld; None where one of them is not."""
+    def reason_withheld(self) -> str | None:
+        """Why all its headlines are withheld; None if one of them is not, or if it has none.
+
+        Headlines about how answers ended do not count, because they are never withheld.
+        """
         is_about_answers = pl.col("measure").is_in(HOW_ANSWERED)
         flags = self.lines.filter("headline", ~is_about_answers)["flag"]
         is_withheld = flags.str.starts_with(NOT_MEASURABLE).fill_null(value=False)
         if flags.is_empty() or not is_withheld.all():
             return None
-        first: str = flags[0]
-        return first.removeprefix(f"{NOT_MEASURABLE}: ")
+        flag: str = flags[0]
+        return flag.removeprefix(f"{NOT_MEASURABLE}: ")
 
     @property
-    def withheld_headline(self) -> str | None:
-        """Why a tested headline number is withheld altogether; None where none is."""
+    def reason_headline_withheld(self) -> str | None:
+        """Why a headline measure is withheld in all its rows about wholes; None if none is."""
         is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
         measures = rows_about_wholes(self.tests).group_by("measure", maintain_order=True)
         reasons = measures.agg(pl.col("reason").first(), is_withheld=is_withheld.all())
@@ -127,19 +128,19 @@ class CellTests:
 
     @property
     def p(self) -> float | None:
-        """The p of all its tests, by Simes within kinds and over these; None without tests."""
+        """The p of all its tests: Simes within each kind, then over kinds; None without tests."""
         kinds = self.tests.drop_nulls("p").group_by(KIND, maintain_order=True).agg("p")
         p_of_kinds = [simes(p) for p in kinds["p"].to_list()]
         return simes(p_of_kinds) if p_of_kinds else None
 
     @property
-    def tested(self) -> int:
-        """How many tests it has."""
+    def test_count(self) -> int:
+        """The number of its tests."""
         return int(self.tests["p"].count())
 
     @property
     def significant(self) -> pl.DataFrame:
-        """Its tests that are significant, without those that mirror others."""
+        """Its significant tests without mirrors of others; by q or, for tests without q, by p."""
         is_found = pl.coalesce(is_significant("q"), is_significant("p"))
         return self.tests.filter(is_found, mirrors_none())
 
@@ -147,29 +148,29 @@ class CellTests:
     def largest(self) -> dict[str, Any]:
         """The columns `LARGEST_NUMBER` of its largest significant number; empty if there is none.
 
-        That is the one with the largest bound, as its own size is mostly larger than it would be in
-        other clusters.
+        It is the number with the largest bound. The largest value itself is mostly due to chance:
+        it would be smaller in other clusters.
         """
         bound = pl.col("bound").fill_null(0)
-        ordered = self.significant.sort(-bound, "p", *MEASURE_KEYS, maintain_order=True)
-        rows = ordered.head(1).to_dicts()
-        return largest_columns(with_more_first(rows[0])) if rows else {}
+        by_bound = self.significant.sort(-bound, "p", *MEASURE_KEYS, maintain_order=True)
+        rows = by_bound.head(1).to_dicts()
+        return largest_columns(with_larger_group_first(rows[0])) if rows else {}
 
 
 def verdict_tests(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Returns the tests that verdicts are made of.
+    """Returns the tests from which verdicts are made.
 
-    A headline number that is tested itself, or withheld, stands for the differences of which it is
-    made.
+    They are those of counted measures. If a measure has a test of a whole, or is withheld there,
+    that row replaces its tests of single associations and differences.
 
     Args:
         measures: schema `MEASURES`.
         summary: see `verdicts`.
-        facts: see `verdicts`.
+        facts: the counted measures.
 
     Returns:
-        Rows of `measures` of counted measures: of whole cells and bias types, associations, and
-        differences of two groups; those that could not be tested have no p.
+        Rows of `measures` about wholes, associations and differences of two groups. Rows that could
+        not be tested have no p.
     """
     flags = summary.filter(~pl.col("headline"))
     parts = headline_tests(counted_tests(measures, facts.counted, flags), summary)
@@ -177,29 +178,32 @@ def verdict_tests(measures: pl.DataFrame, summary: pl.DataFrame, facts: GridFact
         chosen_measure_rows(rows_about_wholes(measures), facts.counted, flags), summary
     )
     is_withheld = pl.col("reason").str.starts_with(NOT_MEASURABLE)
-    is_decided = pl.col("p").is_not_null() | is_withheld
+    replaces_parts = pl.col("p").is_not_null() | is_withheld
     name = [*CELL_KEYS, "measure"]
-    decided = wholes.filter(is_decided).select(name).unique()
-    others = parts.join(decided, on=name, how="anti", maintain_order="left")
-    return pl.concat([wholes, others])
+    measures_of_wholes = wholes.filter(replaces_parts).select(name).unique()
+    other_parts = parts.join(measures_of_wholes, on=name, how="anti", maintain_order="left")
+    return pl.concat([wholes, other_parts])
 
 
 def headline_tests(tests: pl.DataFrame, summary: pl.DataFrame) -> pl.DataFrame:
-    """Leaves out the rows of headline measures whose options are not those of the headline."""
+    """Drops the rows of headline measures whose options are not those of the headline.
+
+    Measures that are no headline keep all rows.
+    """
     name = ["dataset", "measure"]
     headlines = summary.filter("headline").select(*name, "options").unique()
     is_headline = tests.join(headlines, on=[*name, "options"], how="semi", maintain_order="left")
-    others = tests.join(headlines, on=name, how="anti", maintain_order="left")
-    return pl.concat([is_headline, others])
+    is_no_headline = tests.join(headlines, on=name, how="anti", maintain_order="left")
+    return pl.concat([is_headline, is_no_headline])
 
 
 def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Adds the columns `RATES`, null where the largest number is no difference of rates.
+    """Adds the columns `RATES`, null if the largest number is no difference of rates.
 
     Args:
         largest: columns `CELL_KEYS` and `LARGEST_NUMBER`.
         measures: schema `MEASURES`.
-        facts: which measures are rates of others.
+        facts: the measure of the rate behind each measure of differences.
     """
     differences = []
     for dataset, rate_by_difference in facts.rates.items():
@@ -207,7 +211,7 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
             differences.append((dataset, name, rate))
     schema = dict.fromkeys(("dataset", "measure", "rate_of"), pl.String)
     rate_of = pl.DataFrame(differences, schema=schema, orient="row")
-    joined = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
+    lines = largest.join(rate_of, on=["dataset", "measure"], how="left", maintain_order="left")
     keys = [*CELL_KEYS, "bias_type", "rate_of"]
     first_group, second_group = GROUP_PAIR
     is_rate = is_pooled_over("how") & pl.col(second_group).is_null()
@@ -215,18 +219,18 @@ def with_rates(largest: pl.DataFrame, measures: pl.DataFrame, facts: GridFacts) 
     for name, group_key in zip(RATES, GROUP_PAIR, strict=True):
         # The rate of either group of the difference.
         group, value = pl.col(first_group).alias(group_key), pl.col("value").alias(name)
-        joined = joined.join(
+        lines = lines.join(
             rates.select(*keys, group, value),
             on=[*keys, group_key],
             how="left",
             maintain_order="left",
             nulls_equal=True,
         )
-    return joined
+    return lines
 
 
 def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
-    """Returns the rows of measures that are placebos of others."""
+    """Returns the rows of placebos about wholes."""
     placebos = [(dataset, name) for dataset, names in facts.placebos.items() for name in names]
     name = ["dataset", "measure"]
     keys = pl.DataFrame(placebos, schema=dict.fromkeys(name, pl.String), orient="row")
@@ -235,30 +239,36 @@ def placebo_rows(measures: pl.DataFrame, facts: GridFacts) -> pl.DataFrame:
 
 def verdict_line(cell: CellTests, facts: GridFacts) -> dict[str, Any]:
     """Returns a row of `VERDICTS`."""
-    judged = judge(cell, facts)
+    judgement = judge(cell, facts)
     largest: dict[str, Any] = dict.fromkeys(LARGEST_NUMBER)
-    significant = shown_tests = 0
-    if judged.verdict == BIAS_FOUND:
+    significant = test_count = 0
+    if judgement.verdict == BIAS_FOUND:
         largest |= cell.largest
-        significant, shown_tests = cell.significant.height, cell.tested
+        significant, test_count = cell.significant.height, cell.test_count
     differing = cell.lines.filter(measure=REFUSALS_DIFFER).drop_nulls("flag").to_dicts()
     return {
         "model": cell.model,
         "dataset": cell.dataset,
         **largest,
-        **judged._asdict(),
-        "tests": 0 if judged.p is None else cell.tested,
+        **judgement._asdict(),
+        "tests": 0 if judgement.p is None else cell.test_count,
         "significant": significant,
         "untestable": cell.tests.filter(is_untestable()).height,
         "answers_differ": differing[0]["flag"] if differing else None,
         "answers_differ_p": differing[0]["p"] if differing else None,
-        "control": control_text(cell.lines, cell.placebos, significant, shown_tests),
+        "control": control_text(
+            cell.lines, cell.placebos, significant=significant, test_count=test_count
+        ),
         "is_control": cell.is_control,
     }
 
 
-def with_more_first(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turns a difference of two groups so that the one with more is `group`; keeps other rows."""
+def with_larger_group_first(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Swaps the groups of a difference below 0, so that `group` has more; other rows stay.
+
+    Args:
+        row: a row of measures with a value.
+    """
     first, second = GROUP_PAIR
     if row[first] is None or row[second] is None or row["value"] >= 0:
         return dict(row)
@@ -278,8 +288,8 @@ def largest_columns(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in LARGEST_NUMBER if name != "value_p"} | {"value_p": row["p"]}
 
 
-class Judged(NamedTuple):
-    """The verdict of a cell, with the columns of `VERDICTS` that it hangs on."""
+class Judgement(NamedTuple):
+    """The verdict of a cell, with columns of `VERDICTS` that depend on it; None for null."""
 
     verdict: Verdict
     p: float | None = None
@@ -288,28 +298,28 @@ class Judged(NamedTuple):
     remedy: str | None = None
 
 
-def judge(cell: CellTests, facts: GridFacts) -> Judged:
+def judge(cell: CellTests, facts: GridFacts) -> Judgement:
     """Returns the verdict of a cell."""
-    p, withheld = cell.p, cell.withheld
-    if withheld is not None:
-        remedy = flag_remedy(cell, withheld, facts)
-        return Judged(NOT_MEASURED, reason=withheld, remedy=remedy)
-    if p is None or cell.withheld_headline is not None:
+    p, reason_withheld = cell.p, cell.reason_withheld
+    if reason_withheld is not None:
+        remedy = flag_remedy(cell, reason_withheld, facts)
+        return Judgement(NOT_MEASURED, reason=reason_withheld, remedy=remedy)
+    if p is None or cell.reason_headline_withheld is not None:
         reason, remedy = why_untested(cell, facts)
-        return Judged(NOT_MEASURED, reason=reason, remedy=remedy)
+        return Judgement(NOT_MEASURED, reason=reason, remedy=remedy)
     if p <= SIGNIFICANT:
-        return Judged(BIAS_FOUND, p)
+        return Judgement(BIAS_FOUND, p)
     detectable = detectable_size(cell, facts)
     if detectable == inf:
-        return Judged(NOT_MEASURED, reason=NO_EFFECT_FINDABLE, remedy=ASK_MORE)
-    return Judged(NOTHING_FOUND, p, detectable)
+        return Judgement(NOT_MEASURED, reason=NO_EFFECT_FINDABLE, remedy=ASK_MORE)
+    return Judgement(NOTHING_FOUND, p, detectable)
 
 
 def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
-    """Returns the reason why no headline number of a cell is tested, and a remedy.
+    """Returns why no headline number of a cell is tested, and a remedy, None if there is none.
 
-    Of several reasons it is the first that withholds a number, else the first that says why one has
-    no test.
+    The reason is the first that withholds a number, else the first that says why a number is
+    untestable, else the first of all.
     """
     reasons = cell.tests["reason"].drop_nulls()
     if reasons.is_empty():
@@ -322,7 +332,7 @@ def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
 
 
 def flag_remedy(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
-    """Returns the remedy of the first flag that a reason names, None if it names none."""
+    """Returns the remedy of the first raised flag whose text is in a reason, None without one."""
     remedies = facts.remedies.get(cell.dataset, {})
     flags = cell.lines.filter(~pl.col("headline")).drop_nulls("flag")
     for measure, flag in flags.select("measure", "flag").rows():
@@ -332,18 +342,18 @@ def flag_remedy(cell: CellTests, reason: str, facts: GridFacts) -> str | None:
 
 
 def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
-    """Returns the smallest effect that would be significant in 80 % of cells, by any kind of tests.
+    """Returns the smallest effect that would be significant in 80 % of cells.
 
     Returns:
-        Of several kinds of tests the largest that is within the range of its numbers; infinite
-        where none is; None where it is not known.
+        The largest over kinds of tests, without those beyond the range of their numbers; infinite
+        if all are beyond; None if unknown.
     """
     sizes = cell.tests.drop_nulls(["p", "detectable"]).select("measure", "detectable").rows()
     if not sizes:
         return None
-    possible = []
+    sizes_in_range = []
     for measure, size in sizes:
         _, most = facts.measure_limits({"dataset": cell.dataset, "measure": measure})
         if size < most:
-            possible.append(size)
-    return max(possible, default=inf)
+            sizes_in_range.append(size)
+    return max(sizes_in_range, default=inf)
