@@ -1,6 +1,4 @@
-"""Tables of compared models: their differences, their ranks, and their agreement on the order of
-subjects.
-"""
+"""Tables of comparisons: differences, ranks and agreement of models; convergence of datasets."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ ASKED = {
     )
 }
 PARTS_KEPT = 50
-"""So many of the largest differences of a pair are kept of each kind of parts, beside all
-significant results.
+"""The number of the largest differences of a pair that are stored per kind of parts, besides all
+significant ones.
 """
 
 COMPARISONS = table(
@@ -186,4 +184,4 @@ CONVERGENCE = table(
 )
 
 COMPARISON_TABLES = {"comparisons": COMPARISONS, "ranks": RANKS, "agreement": AGREEMENT}
-"""By what they are called in the rule `compare`."""
+"""The tables of the rule `compare` by the names of its outputs."""

@@ -1,4 +1,4 @@
-"""What negative controls show."""
+"""Results of negative controls, for the summary of their datasets."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ CONTROL_PROBLEM = CONTROLS[CONTROL].required_limit.problem
 def withheld_together(
     rows: pl.DataFrame, headlines: pl.DataFrame, controls: Controls
 ) -> pl.DataFrame:
-    """Withholds controls of datasets that are improbable: the dataset decides for both.
+    """Withholds controls of datasets whose answers are improbable: the dataset decides for both.
 
-    The limit lies between two shares that may be nearly the same, and with one of both numbers
-    nothing can be compared. A control alone is never withheld for it, see
-    `Config.dataset_measures`.
+    The answer probabilities of both may be nearly the same, one on each side of the limit, and a
+    dataset cannot be compared without its control. A control alone is never withheld for it, see
+    `Config.measures_of`.
 
     Args:
-        rows: what is measured of whole cells and bias types: columns of `MEASURES`.
+        rows: rows about whole cells and bias types: columns of `MEASURES`.
         headlines: `dataset`, `measure` and `options` of headline measures.
         controls: which cells are controls.
+
+    Returns:
+        The same rows, with `flag` in headlines and in the flag `IMPROBABLE` of such controls.
     """
     improbable = rows.filter(measure=IMPROBABLE).drop_nulls("flag")
     flags = {}
@@ -54,11 +57,13 @@ def withheld_together(
     text_of_cell = text_of_cell.unique(["model", "dataset"], keep="first")
     number = ["dataset", "measure", "options"]
     places = headlines.select(number).with_columns(is_headline=pl.lit(value=True))
-    joined = rows.join(text_of_cell, on=["model", "dataset"], how="left", maintain_order="left")
-    joined = joined.join(places, on=number, how="left", maintain_order="left")
+    marked_rows = rows.join(
+        text_of_cell, on=["model", "dataset"], how="left", maintain_order="left"
+    )
+    marked_rows = marked_rows.join(places, on=number, how="left", maintain_order="left")
     withheld = pl.when("is_headline").then(pl.format(f"{NOT_MEASURABLE}: {{}}", "text"))
     flag = withheld.when(pl.col("measure") == IMPROBABLE).then("text")
-    return joined.with_columns(flag=pl.coalesce(flag, "flag")).drop("text", "is_headline")
+    return marked_rows.with_columns(flag=pl.coalesce(flag, "flag")).drop("text", "is_headline")
 
 
 def control_results(

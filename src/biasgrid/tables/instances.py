@@ -1,5 +1,5 @@
-"""The requests to models: columns that they read, the same for all families, and beside them a
-family's own keys.
+"""The requests to models: columns that models read, the same in all families, and the keys of a
+family, which no model reads.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from biasgrid.tables.files import read_column_types, read_table
 from biasgrid.tables.schema import Unique, column, table
 
 FamilyKeys = Mapping[str, pa.Column]
-"""The columns of a family, which no model reads."""
+"""The columns of a family by name. No model reads them."""
 
 ASKED_BEFORE = "asked_before"
-"""What tells instances apart that ask the same; with the rest of its row it makes an instance's
-key.
+"""The column that distinguishes instances that ask the same. It is part of an instance's key, see
+`tables.keys`.
 """
 REQUEST_COLUMNS = {
     "instance": column(pl.UInt32, description="the instance, numbered from 0", checks=Unique),
@@ -57,7 +57,7 @@ OPTIONAL = {
         nullable=True,
     )
 }
-"""Columns that models read where a family writes them."""
+"""Columns that models read if a family writes them."""
 NUMBERED = {
     "candidate": column(
         pl.Categorical,
@@ -73,7 +73,9 @@ NUMBERED = {
         nullable=True,
     ),
 }
-"""What follows, from `candidate1` and `position1` on; as many as a dataset needs."""
+"""Columns that are repeated as often as a dataset needs: `candidate1`, `candidate2`, ... and
+`position1`, ...
+"""
 PROMPT_FORMAT = "prompt_format"
 OF_FORMAT = {
     PROMPT_FORMAT: column(
@@ -90,27 +92,35 @@ def instances_schema(keys: FamilyKeys, columns: Mapping[str, Any]) -> pa.DataFra
     """Returns the schema of a dataset's instances.
 
     Args:
-        keys: the columns of its family; those that are not required are in the schema where they
-            are in `columns`.
-        columns: names and types of columns, among them its candidates and positions. A text whose
-            type is string, not categorical, is one in the schema: making categories takes longer
-            than all else where few texts are alike.
+        keys: the columns of its family.
+        columns: the types of the file's columns by name.
+
+    Returns:
+        The columns that all instances have, and those of `columns` that are optional: repeated
+        columns, `OPTIONAL`, and keys that are not required. `text` and `text_pair` are `String` if
+        they are so in `columns`, else `Categorical`.
     """
-    texts = {}
+    # Making categories takes longer than all else if few texts are equal, so a family may write
+    # texts as strings.
+    string_texts = {}
     for name in TEXTS:
         if columns.get(name) == pl.String:
             text = REQUEST_COLUMNS[name]
-            texts[name] = column(pl.String, description=text.description, nullable=text.nullable)
+            string_texts[name] = column(
+                pl.String, description=text.description, nullable=text.nullable
+            )
     optional = {name: kind for name, kind in OPTIONAL.items() if name in columns}
     present = {name: key for name, key in keys.items() if key.required or name in columns}
-    numbered = numbered_columns(columns)
-    return table("instances", {**REQUEST_COLUMNS, **texts, **optional, **numbered, **present})
+    repeated_columns = numbered_columns(columns)
+    return table(
+        "instances", {**REQUEST_COLUMNS, **string_texts, **optional, **repeated_columns, **present}
+    )
 
 
 def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
-    """Returns the candidates and positions among some names of columns.
+    """Returns the candidates and positions among some names of columns, numbered from 1.
 
-    The one with the largest number stands for all before it.
+    A number implies all smaller ones: `candidate3` alone gives three candidates.
     """
     counts = dict.fromkeys(NUMBERED, 0)
     for name in columns:
@@ -118,15 +128,15 @@ def numbered_columns(columns: Iterable[str]) -> dict[str, pa.Column]:
         if match:
             kind, number = match[1], int(match[2])
             counts[kind] = max(counts[kind], number)
-    numbered = {}
+    repeated_columns = {}
     for kind, count in counts.items():
         for number in range(1, count + 1):
-            numbered[f"{kind}{number}"] = NUMBERED[kind]
-    return numbered
+            repeated_columns[f"{kind}{number}"] = NUMBERED[kind]
+    return repeated_columns
 
 
 def request_columns(columns: Iterable[str]) -> list[str]:
-    """Returns the columns that make an instance, but for its number."""
+    """Returns the columns that decide what an instance asks, in their order."""
     read_by_models = ("system", *TEXTS, *OPTIONAL)
     return [name for name in columns if name in read_by_models or NUMBERED_NAME.fullmatch(name)]
 
@@ -134,16 +144,22 @@ def request_columns(columns: Iterable[str]) -> list[str]:
 def read_instances(
     path: str | Path, keys: FamilyKeys, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Reads the instances of a family, or some of their columns; keys that are not required may not
-    be there.
+    """Reads the instances of a family, or some of their columns.
+
+    Args:
+        path: the table.
+        keys: the columns of the family.
+        columns: the columns to read, all by default. Keys that the file lacks are left out if they
+            are not required.
 
     Raises:
         TableError: see `read_table`.
     """
     schema = instances_schema(keys, read_column_types(path, "instances"))
     missing = keys.keys() - schema.columns.keys()
-    chosen = None if columns is None else [name for name in columns if name not in missing]
-    return read_table(path, schema, chosen)
+    if columns is not None:
+        columns = [name for name in columns if name not in missing]
+    return read_table(path, schema, columns)
 
 
 def read_requests(
@@ -153,8 +169,8 @@ def read_requests(
 
     Args:
         path: the table.
-        also: columns that are read besides, where the table has them.
-        rows: which rows, counted from 0; None for all.
+        also: columns of families that are read as well, if the table has them.
+        rows: positions of consecutive rows, all by default.
 
     Raises:
         TableError: see `read_table`.

@@ -1,10 +1,9 @@
-"""Keys of instances: digests of requests, by which they are found again whatever else a dataset
+"""Keys of instances: digests of requests, by which answers are found again whatever else a dataset
 asks.
 
-A key depends on the texts, candidates and positions of its own row and on how often the rows before
-have asked the same: not on the other rows, their order, the machine, or the versions of libraries.
-No table of instances stores it, as digests cannot be compressed: each row has all that its key is
-made from.
+A key depends on the texts, candidates and positions of its own row and on how many earlier rows ask
+the same. It does not depend on other rows, their order, the machine, or versions of libraries. No
+table of instances stores it, because digests cannot be compressed: it is computed from the row.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from biasgrid.tables.instances import ASKED_BEFORE, request_columns
 
 Digests = npt.NDArray[np.uint64]
 DIGESTS_AT_ONCE = 2**23
-"""How many digests are looked at together, about."""
+"""The approximate number of digests that are sorted in memory at once."""
 STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def digest_rows(frame: pl.DataFrame) -> Digests:
-    """Digests what each row asks; other columns do not count, nor do nulls.
+    """Returns a digest of what each row asks; other columns and nulls do not count.
 
-    The digests of columns add up: a row that is made of parts has the sum of their digests.
+    The digest of a row is the sum of the digests of its columns.
 
     Returns:
         Shape (rows,).
@@ -44,43 +43,42 @@ def digest_rows(frame: pl.DataFrame) -> Digests:
 
 
 def request_keys(instances: pl.DataFrame) -> pl.Series:
-    """Returns the keys of instances, whatever other instances their table has.
+    """Returns the keys of instances, in their order.
 
     Args:
-        instances: what each asks, and `asked_before`.
+        instances: the columns of `request_columns`, and `asked_before`.
     """
     before: Digests = instances[ASKED_BEFORE].cast(pl.UInt64).to_numpy()
     return pl.Series("key", mix_bits(digest_rows(instances) + before * STEP))
 
 
 def digest_column(values: pl.Series) -> Digests:
-    """Digests texts or numbers.
+    """Returns the digests of texts or unsigned numbers.
 
-    The same values have other digests in a column of another name.
+    The name of the column counts: the same values have other digests in another column.
 
     Returns:
         Shape (rows,), 0 for a null.
     """
     salt = digest_texts(pl.Series([values.name]))
-    known, rows = values.drop_nulls(), values.is_not_null().to_numpy()
+    present, rows = values.drop_nulls(), values.is_not_null().to_numpy()
     digests = np.zeros(len(values), np.uint64)
-    if known.dtype == pl.Categorical:
+    if present.dtype == pl.Categorical:
         # Each category is digested once.
-        distinct, codes = known.unique(), known.to_physical().to_numpy()
+        distinct, codes = present.unique(), present.to_physical().to_numpy()
         distinct_codes = distinct.to_physical().to_numpy()
         digest_of_code = np.zeros(int(codes.max(initial=0)) + 1, np.uint64)
         digest_of_code[distinct_codes] = mix_bits(digest_texts(distinct.cast(pl.String)) + salt)
         digests[rows] = digest_of_code[codes]
         return digests
-    is_text = known.dtype == pl.String
-    numbers = digest_texts(known) if is_text else known.cast(pl.UInt64).to_numpy()
+    is_text = present.dtype == pl.String
+    numbers = digest_texts(present) if is_text else present.cast(pl.UInt64).to_numpy()
     digests[rows] = mix_bits(numbers + salt)
     return digests
 
 
 def digest_texts(texts: pl.Series) -> Digests:
-    """Digests texts: SipHash-2-4 (Aumasson & Bernstein, INDOCRYPT 2012) of their UTF-8, in pandas'
-    way.
+    """Returns SipHash-2-4 (Aumasson & Bernstein, INDOCRYPT 2012) of texts in UTF-8, as pandas does.
 
     Returns:
         Shape (texts,).
@@ -90,8 +88,8 @@ def digest_texts(texts: pl.Series) -> Digests:
 
 
 def mix_bits(numbers: Digests) -> Digests:
-    """Mixes the bits of numbers, so that like ones become unlike: SplitMix64 (Steele et al., OOPSLA
-    2014).
+    """Mixes the bits of numbers, so that sums of them do not collide: SplitMix64 (Steele et al.,
+    OOPSLA 2014).
     """
     mixture = numbers + STEP
     mixture = (mixture ^ (mixture >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -99,16 +97,15 @@ def mix_bits(numbers: Digests) -> Digests:
     return mixture ^ (mixture >> np.uint64(31))
 
 
-def repeated_digests(parts: Iterable[Digests], count: int) -> Digests:
-    """Finds the digests that several rows of a table have, in little memory however many rows there
-    are.
+def repeated_digests(parts: Iterable[Digests], row_count: int) -> Digests:
+    """Finds the digests that several rows of a table have, in constant memory.
 
-    Those of a large table are sorted into temporary files by their first bits, 8 bytes a row, and
-    looked at file by file.
+    The digests of a large table are divided into temporary files by their first bits, 8 bytes a
+    row, and then read file by file.
 
     Args:
         parts: the digests of the table's rows, part by part.
-        count: how many rows there are.
+        row_count: the number of rows, which decides the number of files.
 
     Returns:
         These digests, each once, sorted.
@@ -116,7 +113,7 @@ def repeated_digests(parts: Iterable[Digests], count: int) -> Digests:
     Raises:
         UserError: there is no room for temporary files.
     """
-    bits = max(0, ceil(log2(max(1, count) / DIGESTS_AT_ONCE)))
+    bits = max(0, ceil(log2(max(1, row_count) / DIGESTS_AT_ONCE)))
     if not bits:
         return in_several_rows(np.concatenate([np.zeros(0, np.uint64), *parts]))
     with ExitStack() as held:
@@ -128,11 +125,17 @@ def repeated_digests(parts: Iterable[Digests], count: int) -> Digests:
 
 
 def divide_into(files: Sequence[IO[bytes]], digests: Digests, bits: int) -> None:
-    """Writes digests behind the others in the files of their first bits."""
+    """Appends digests to the files of their first bits.
+
+    Args:
+        files: 2 ** bits files.
+        digests: the digests.
+        bits: the number of bits; at least 1.
+    """
     numbers = (digests >> np.uint64(64 - bits)).astype(np.uint16)
-    ordered = digests[np.argsort(numbers, kind="stable")]
+    digests_by_file = digests[np.argsort(numbers, kind="stable")]
     ends = np.cumsum(np.bincount(numbers, minlength=len(files)))
-    for file, some in zip(files, np.split(ordered, ends[:-1]), strict=True):
+    for file, some in zip(files, np.split(digests_by_file, ends[:-1]), strict=True):
         file.write(some.data)
 
 
@@ -143,20 +146,20 @@ def digests_in(file: IO[bytes]) -> Digests:
 
 
 def in_several_rows(digests: Digests) -> Digests:
-    """Returns the digests that are there several times, each once, sorted; sorts what it is
-    given.
+    """Returns the digests that occur several times, each once, sorted. Sorts its argument in
+    place.
     """
     digests.sort()
     return np.unique(digests[1:][digests[1:] == digests[:-1]])
 
 
 class Repetitions:
-    """Numbers what is asked again, part by part of a table.
+    """Counts earlier rows that ask the same, part by part of a table.
 
     Attributes:
-        again: the digests that are met several times, sorted, where they are known before: others
-            are not remembered.
-        met: the digests so far, sorted.
+        again: the digests that occur several times in the table, sorted, from `repeated_digests`.
+            Only these are remembered. None if they are unknown: all are remembered then.
+        met: the digests so far, sorted, with repetitions.
     """
 
     def __init__(self, again: Digests | None = None) -> None:
@@ -164,7 +167,7 @@ class Repetitions:
         self.met: Digests = np.zeros(0, np.uint64)
 
     def asked_before(self, digests: Digests) -> pl.Series:
-        """Returns the column `asked_before` of further rows.
+        """Returns the column `asked_before` of the next rows, which then count as asked.
 
         Args:
             digests: shape (rows,), from `digest_rows`.
@@ -172,9 +175,7 @@ class Repetitions:
         return pl.Series(ASKED_BEFORE, self.number(digests).astype(np.uint32))
 
     def number(self, digests: Digests) -> Digests:
-        """Returns how often the digest of each row was met before it, in these rows or earlier
-        ones.
-        """
+        """Returns how often each digest was met before, in these rows or earlier calls."""
         if self.again is None:
             return self._number(digests)
         numbers = np.zeros(len(digests), np.uint64)
@@ -184,19 +185,19 @@ class Repetitions:
         return numbers
 
     def _number(self, digests: Digests) -> Digests:
-        """Returns how often each digest was met before it; all digests are remembered."""
         earlier = self.met
-        # Sorting what is sorted in two runs only merges them.
+        # A stable sort only merges two sorted runs.
         self.met = np.sort(np.concatenate([earlier, np.sort(digests)]), kind="stable")
         is_repeated = self.met[1:] == self.met[:-1]
         rows = np.flatnonzero(np.isin(digests, self.met[1:][is_repeated]))
-        repeated = digests[rows]
-        first, end = (np.searchsorted(earlier, repeated, side) for side in ("left", "right"))
-        # Rows with one digest stand together in this order, so each one's place among them counts.
-        order = np.argsort(repeated, kind="stable")
-        ordered = repeated[order]
+        repetitions = digests[rows]
+        start, end = (np.searchsorted(earlier, repetitions, side) for side in ("left", "right"))
+        # Equal digests are consecutive in this order, so the position among them is the number of
+        # earlier ones in these rows.
+        order = np.argsort(repetitions, kind="stable")
+        sorted_digests = repetitions[order]
         place = np.empty_like(order)
-        place[order] = np.arange(len(repeated)) - np.searchsorted(ordered, ordered)
+        place[order] = np.arange(len(repetitions)) - np.searchsorted(sorted_digests, sorted_digests)
         numbers = np.zeros(len(digests), np.uint64)
-        numbers[rows] = end - first + place
+        numbers[rows] = end - start + place
         return numbers

@@ -12,9 +12,9 @@ from biasgrid.tables.key_columns import KEYS, is_about_whole
 from biasgrid.tables.schema import NeverNaN, column, table
 
 MEASURE_KEYS = tuple(key.name for key in KEYS)
-"""What a measure is about; where a key is null, it is pooled over that key."""
+"""The keys that a number is about. A number is pooled over the keys that are null."""
 MEASURE_PART_KEYS = tuple(key.name for key in KEYS if key.is_part)
-"""The keys that numbers of whole cells and bias types do not have."""
+"""The keys that numbers of wholes do not have, see `Key.is_part`."""
 
 CELL = {
     "model": column(pl.String, description="the model's name in the config"),
@@ -49,23 +49,23 @@ FLAG = {
     )
 }
 ROW = ("measure", "options", *MEASURE_KEYS)
-"""The keys of the measures of a cell."""
+"""The columns that identify a number of a cell."""
 FIRST_FACTORS = ("clusters", "items", "prompts")
-"""What numbers generalise over where names are taken as given."""
+"""The values of `generalises_to` for intervals over the primary factor alone."""
 TAKEN_AS_GIVEN = ", for these "
-"""Stands behind the factors of an interval where another factor is none of them: `clusters, for
-these 18 persons`.
+"""In `generalises_to`, between the factors and things that the interval does not generalise beyond:
+`clusters, for these 18 persons`.
 """
 
 
 def is_over_first_factor() -> pl.Expr:
-    """Whether an interval generalises to the first factor alone, whatever is taken as given."""
+    """Whether each interval generalises to the primary factor alone, whatever it takes as given."""
     factors = pl.col("generalises_to").str.split(TAKEN_AS_GIVEN).list.first()
     return factors.is_in(FIRST_FACTORS)
 
 
 def rows_about_wholes(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows of measures that are about whole cells or bias types."""
+    """Returns the rows about wholes: cells or bias types."""
     return rows.filter(is_about_whole())
 
 
@@ -205,7 +205,7 @@ UNCERTAINTY = {
         nullable=True,
     ),
 }
-"""What is known of a number beside its interval, p and q."""
+"""Columns about the uncertainty of a number besides its interval, p and q."""
 
 MEASURES = table(
     "measures",
@@ -335,20 +335,23 @@ SUMMARY = table(
 def cell_table(
     rows: pl.DataFrame, schema: pa.DataFrameSchema, model: str, dataset: str
 ) -> pl.DataFrame:
-    """Makes a table of a cell: names it, and fills the columns that its rows lack.
+    """Makes a table of a cell: adds its names, and null for columns that its rows lack.
 
     Args:
-        rows: some columns of the schema.
-        schema: `MEASURES`, or one of `tables.evidence`.
+        rows: some columns of the schema, `value` among them; no others.
+        schema: `MEASURES` or another schema with the columns `CELL`.
         model: the model's name in the config.
         dataset: the dataset's name in the config.
+
+    Returns:
+        The columns and types of the schema; NaN in `value` is null.
     """
     empty = empty_table(schema)
-    named = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
+    labelled_rows = rows.with_columns(model=pl.lit(model), dataset=pl.lit(dataset))
     # Categories of several tables cannot be joined.
-    texts = named.cast({pl.Categorical: pl.String})
-    filled = pl.concat([empty, texts], how="diagonal_relaxed").cast(empty.schema)
-    return filled.with_columns(pl.col("value").fill_nan(None))
+    texts = labelled_rows.cast({pl.Categorical: pl.String})
+    table_rows = pl.concat([empty, texts], how="diagonal_relaxed").cast(empty.schema)
+    return table_rows.with_columns(pl.col("value").fill_nan(None))
 
 
 SYNTHETIC = table(

@@ -1,8 +1,8 @@
-"""Provenance of tables: code, config, inputs, models, precision and machine in their metadata, and
-checks of it.
+"""Provenance of tables: code, config, inputs, models, precision and machine, in their metadata; and
+checks of provenance.
 
-Nothing in it changes from run to run, so that two runs of a config on one machine give the same
-bytes; times and the memory used are in the files of timings (see
+Provenance is the same in each run, so that two runs of a config on one machine give the same bytes.
+Times and the memory used are in the files of timings (see
 `biasgrid.inference.models.predict.Timing`).
 """
 
@@ -24,16 +24,16 @@ LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transform
 KEPT_AS = "kept_as"
 """The fact of predictions that names their shard in the store of kept answers."""
 OF_SHARDS = ("audits", "config", "devices", "hardware", KEPT_AS, OF)
-"""What the shards of a cell may differ in."""
+"""Facts in which the shards of a cell may differ."""
 
 
 def table_provenance(config: Mapping[str, Any] | None = None, **facts: Any) -> dict[str, Any]:
-    """Returns the given facts with what is known of every table.
+    """Returns provenance: version, libraries and machine, with additional facts.
 
     Args:
         config: the config that was in force when the table was made, of which a digest is kept;
             None outside of a run.
-        facts: what else is known.
+        facts: additional entries; they replace entries of the same name.
     """
     libraries = {"python": platform.python_version()}
     for name in LIBRARIES:
@@ -77,10 +77,10 @@ def cell_provenance(
     Args:
         instances: the cell's instances table.
         predictions: its predictions tables.
-        record: the record of the model that has made them, None where that is not asked.
-        dump: where their dump is from and its digest, None for what is not known; None where there
-            need be no dump.
-        expected: what the predictions must say of themselves, such as `scoring`.
+        record: the record of the model that must have made them; None for no such check.
+        dump: facts of the dump from which they must have been imported, of which those that are
+            None fit anything; None for no such check.
+        expected: facts that the predictions must have, such as `scoring`.
 
     Returns:
         The facts that all shards share, the machines of all of them, and one audit for all.
@@ -90,23 +90,23 @@ def cell_provenance(
             as expected.
     """
     shards = [read_provenance(path) for path in predictions]
-    first_path, first = predictions[0], shards[0]
+    path, facts = predictions[0], shards[0]
     check_same_facts(predictions, shards)
     if record is not None:
-        model = read_run_json(record, "a record of a checkpoint")
-        if first.get("model") != model:
-            raise TableError(f"{first_path}: not made by the model in {record}; {REMEDY}")
+        model = read_made(record, "a record of a checkpoint")
+        if facts.get("model") != model:
+            raise TableError(f"{path}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():
-        if first.get(key) != value:
+        if facts.get(key) != value:
             raise TableError(
-                f"{first_path}: its {key} is {first.get(key)}; expected {value}, as in the "
+                f"{path}: its {key} is {facts.get(key)}; expected {value}, as in the "
                 f"config; {REMEDY}"
             )
-    if dump is not None and not is_from_dump(first, dump):
-        raise TableError(f"{first_path}: not imported from the dump in the config; {REMEDY}")
-    check_instances(first_path, first, instances)
-    shared = {key: fact for key, fact in first.items() if key not in ("audits", KEPT_AS, OF)}
-    return {**shared, **shard_facts(shards)}
+    if dump is not None and not is_from_dump(facts, dump):
+        raise TableError(f"{path}: not imported from the dump in the config; {REMEDY}")
+    check_instances(path, facts, instances)
+    common = {key: fact for key, fact in facts.items() if key not in ("audits", KEPT_AS, OF)}
+    return {**common, **shard_facts(shards)}
 
 
 def check_same_facts(paths: Sequence[Path], shards: Sequence[Mapping[str, Any]]) -> None:
@@ -119,10 +119,10 @@ def check_same_facts(paths: Sequence[Path], shards: Sequence[Mapping[str, Any]])
     Raises:
         TableError: with the first fact that differs.
     """
-    first = shards[0]
+    reference = shards[0]
     for path, shard in zip(paths, shards, strict=True):
-        for key in sorted({*shard, *first} - {*OF_SHARDS}):
-            if shard.get(key) != first.get(key):
+        for key in sorted({*shard, *reference} - {*OF_SHARDS}):
+            if shard.get(key) != reference.get(key):
                 raise TableError(
                     f"{path}: its {key} differs from that of {paths[0]}; expected the same "
                     "in all shards of a cell: remove them and run again"
@@ -131,8 +131,8 @@ def check_same_facts(paths: Sequence[Path], shards: Sequence[Mapping[str, Any]])
 
 def is_from_dump(provenance: Mapping[str, Any], dump: Mapping[str, Any]) -> bool:
     """Whether predictions were imported from a dump; None in `dump` fits anything."""
-    imported = provenance.get("dump", {})
-    return all(value is None or imported.get(key) == value for key, value in dump.items())
+    own_dump = provenance.get("dump", {})
+    return all(value is None or own_dump.get(key) == value for key, value in dump.items())
 
 
 def check_instances(path: Path, provenance: Mapping[str, Any], instances: Path) -> None:
@@ -158,15 +158,18 @@ def check_instances(path: Path, provenance: Mapping[str, Any], instances: Path) 
 
 
 def shard_facts(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the facts in which shards may differ: devices, hardware, and the audit of all.
+    """Returns the facts in which shards may differ, for all of them together.
 
     Args:
         shards: the provenance of a cell's predictions.
+
+    Returns:
+        `devices` and `hardware`, each without repetitions, and `audit`, which is None if no row was
+        audited.
     """
     devices: set[str] = set()
     hardware: list[Mapping[str, str]] = []
-    # Shards that took answers from one earlier shard have its audit in common, so audits are
-    # counted by name.
+    # Shards that took answers from the same earlier shard share its audit, which has its name.
     audits: dict[str, Mapping[str, float]] = {}
     for shard in shards:
         devices.update(shard.get("devices", []))
@@ -181,8 +184,9 @@ def shard_facts(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:
-    """Digests the provenance of predictions, table by table, for what is made of the texts in
-    them.
+    """Returns the digests of the provenance of predictions, table by table.
+
+    Tables that are made from the texts in predictions keep them as a fact.
     """
     return [digest(read_provenance(path)) for path in predictions]
 
@@ -190,14 +194,14 @@ def provenance_digests(predictions: Sequence[Path]) -> list[str]:
 def check_made_from(
     path: str | Path, key: str, made_from: Any, source: str | Path, kind: str = "biasgrid"
 ) -> None:
-    """Refuses a table that was made from something else than what lies there by now.
+    """Refuses a table that was not made from the current source.
 
     Args:
         path: the table.
-        key: the fact of its provenance that says was its source.
-        made_from: what that must be.
-        source: from what it should be made, for the message.
-        kind: what kind of table it is, for the message of one that cannot be read.
+        key: the fact of its provenance that describes its source.
+        made_from: the fact that the current source has, as JSON.
+        source: the name of the source, for the message.
+        kind: the kind of table, for the message if it cannot be read.
 
     Raises:
         TableError: with both tables.
@@ -216,48 +220,50 @@ def cell_provenances(paths: Sequence[str | Path]) -> dict[str, dict[str, Any]]:
     return {table_cell(path): read_provenance(path) for path in paths}
 
 
-def check_made_with(measures: Sequence[str | Path], others: Sequence[str | Path]) -> None:
-    """Refuses tables of cells that were not made with the present measures, or with their sums.
+def check_made_with(measures: Sequence[str | Path], cell_tables: Sequence[str | Path]) -> None:
+    """Refuses tables of cells that do not belong to the current measures.
+
+    A table belongs if it has the provenance of the measures, or if it is the table of sums from
+    which they were made.
 
     Args:
         measures: the measures of cells, `DATASET/MODEL.parquet`.
-        others: other tables of some of these cells.
+        cell_tables: other tables of some of these cells, named alike.
 
     Raises:
         TableError: with the first such table.
     """
     provenance = cell_provenances(measures)
     sources = {table_cell(path): path for path in measures}
-    for path in others:
+    for path in cell_tables:
         own, name = read_provenance(path), table_cell(path)
-        is_beside = own == provenance[name]
+        is_made_with = own == provenance[name]
         # The digest of the sums' provenance is a fact of the measures.
         is_source = digest(own) == provenance[name].get("sums")
-        if not (is_beside or is_source):
+        if not (is_made_with or is_source):
             raise TableError(f"{path}: not made with {sources[name]}; {REMEDY}")
 
 
-def check_compared(measures: Sequence[str | Path], compared: Sequence[str | Path]) -> None:
-    """Refuses tables that compare the models of a dataset from other measures than those that lie
-    there by now.
+def check_compared(measures: Sequence[str | Path], comparisons: Sequence[str | Path]) -> None:
+    """Refuses tables that compare the models of a dataset, but not by their current measures.
 
     Args:
-        measures: those of cells, `DATASET/MODEL.parquet`.
-        compared: tables of datasets, `DATASET.parquet`.
+        measures: the measures of cells, `DATASET/MODEL.parquet`.
+        comparisons: tables that compare models, `DATASET.parquet`.
 
     Raises:
         TableError: with the first such table.
     """
-    known: dict[str, dict[str, Any]] = {}
+    cells_by_dataset: dict[str, dict[str, Any]] = {}
     for path in map(Path, measures):
-        known.setdefault(path.parent.name, {})[path.stem] = read_provenance(path)
-    for path in map(Path, compared):
-        if read_provenance(path).get("cells") != known[path.stem]:
+        cells_by_dataset.setdefault(path.parent.name, {})[path.stem] = read_provenance(path)
+    for path in map(Path, comparisons):
+        if read_provenance(path).get("cells") != cells_by_dataset[path.stem]:
             raise TableError(f"{path}: does not compare the measures of {path.stem}; {REMEDY}")
 
 
 def pooled_audit(audits: Collection[Mapping[str, float]]) -> dict[str, float] | None:
-    """Sums audits up: rows, the largest drift and the mean one."""
+    """Pools audits: total rows, largest drift, mean drift weighted by rows. None without rows."""
     rows = sum(audit["rows"] for audit in audits)
     if not rows:
         return None

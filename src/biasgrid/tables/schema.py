@@ -9,38 +9,37 @@ import pandera.polars as pa
 import polars as pl
 
 LEAST, LARGEST = -1e-6, 1 + 1e-5
-"""What rounding makes of probabilities of 0 and 1."""
+"""The range of probabilities after rounding."""
 Probability = pa.Check.in_range(LEAST, LARGEST)
 
 
 def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
-    # All lists at once, which is faster; only where a number is wrong, list by list, to name it.
+    # All lists at once, which is faster. Only if a number is wrong, list by list, to name it.
     numbers = pl.col(data.key)
     is_within = pl.all_horizontal(
         numbers.min().fill_null(0) >= LEAST,
         numbers.max().fill_null(0) <= LARGEST,
         numbers.sum().is_not_nan(),
     )
-    checked: pl.LazyFrame = data.lazyframe.select(numbers.explode()).select(is_within)
-    return checked if checked.collect().item() else _each_within_bounds(data)
+    result: pl.LazyFrame = data.lazyframe.select(numbers.explode()).select(is_within)
+    return result if result.collect().item() else _each_within_bounds(data)
 
 
 def _each_within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
     lists = pl.col(data.key).list
-    # Of empty lists, and such of nulls alone, there is no least and no largest; a NaN shows in the
-    # sum alone.
+    # Empty lists and lists of nulls have no minimum and maximum. Both ignore NaN, the sum does not.
     is_within = pl.all_horizontal(
         lists.min().fill_null(0) >= LEAST,
         lists.max().fill_null(0) <= LARGEST,
         lists.sum().is_not_nan(),
     )
-    checked: pl.LazyFrame = data.lazyframe.select(is_within)
-    return checked
+    result: pl.LazyFrame = data.lazyframe.select(is_within)
+    return result
 
 
 def _never_nan(data: pa.PolarsData) -> pl.LazyFrame:
-    checked: pl.LazyFrame = data.lazyframe.select(~pl.col(data.key).is_nan())
-    return checked
+    result: pl.LazyFrame = data.lazyframe.select(~pl.col(data.key).is_nan())
+    return result
 
 
 NeverNaN = pa.Check(_never_nan, error="no NaN: null where there is no value")
@@ -48,17 +47,23 @@ Probabilities = pa.Check(_within_bounds, error="each in 0..1")
 
 
 def _all_differ(data: pa.PolarsData) -> pl.LazyFrame:
-    ordered = pl.col(data.key).sort()
-    checked: pl.LazyFrame = data.lazyframe.select((ordered != ordered.shift()).all())
-    return checked
+    values = pl.col(data.key).sort()
+    result: pl.LazyFrame = data.lazyframe.select((values != values.shift()).all())
+    return result
 
 
 Unique = pa.Check(_all_differ, error="no value twice")
-"""Of numbers; takes a tenth of the time of pandera's own check."""
+"""For columns of numbers. It takes a tenth of the time of pandera's own check."""
 
 
 def column(dtype: Any, *, description: str, **options: Any) -> pa.Column:
-    """Returns a column with what it means; `options` are those of `pandera.Column`."""
+    """Returns a column with its meaning.
+
+    Args:
+        dtype: the polars type.
+        description: the meaning, for documents.
+        options: other arguments of `pandera.Column`, such as `nullable` and `checks`.
+    """
     return pa.Column(dtype, description=description, **options)
 
 
@@ -70,7 +75,7 @@ def table(
     Args:
         name: for messages.
         columns: the columns by name.
-        unique: the columns that tell rows apart.
+        unique: columns in which no two rows are equal; None for no such check.
     """
     return pa.DataFrameSchema(columns, strict=True, ordered=True, unique=unique, name=name)
 
@@ -93,17 +98,18 @@ TRUNCATED_COLUMN = column(
 
 
 def schema_with_keys(schema: pa.DataFrameSchema) -> pa.DataFrameSchema:
-    """Returns the schema of answers that stand with the keys of their instances, as while they are
-    asked.
+    """Returns a schema of answers with the column `key` after the first one, which is `instance`.
+
+    Answers have their keys while they are collected and stored.
     """
-    instance, *others = schema.columns.items()
+    instance, *rest = schema.columns.items()
     keys = {"key": column(pl.UInt64, description="key of the instance")}
-    return table(str(schema.name), dict([instance]) | keys | dict(others))
+    return table(str(schema.name), dict([instance]) | keys | dict(rest))
 
 
 def answer_schema(kind: str) -> pa.DataFrameSchema:
-    """Returns the schema of an answer kind, such as `choice`; found by its name, so that kinds know
-    nothing of others.
+    """Returns the schema of an answer kind, such as `choice`: `SCHEMA` of a module in
+    `tables.answers`.
 
     Raises:
         ModuleNotFoundError: there is no such kind.

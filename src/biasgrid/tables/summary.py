@@ -1,6 +1,4 @@
-"""The summary of a grid: measures of whole cells and bias types with marks, flags, ranks and counts
-of answers.
-"""
+"""Parts of the summary of a grid: marks, flags, headlines, ranks and counts of answers."""
 
 from __future__ import annotations
 
@@ -26,17 +24,19 @@ from biasgrid.tables.measures import MARK_COLUMNS
 from biasgrid.tables.metric import NOT_MEASURABLE, WITHHOLD_MARKS, parse_options
 
 MarksOfDatasets = Mapping[str, Mapping[str, Sequence[Mark]]]
-"""For each dataset, by measure."""
+"""Marks by dataset and measure."""
 ITEMS_PART = "items_part"
-"""The measure of which share of an interval's squared width is due to items."""
+"""The measure for the share of an interval's squared width that is due to items. Its option
+`metric` names the measure of the interval.
+"""
 NO_INTERVAL = "no interval"
-"""Why a number has no mark where no other reason is known."""
+"""The reason if a number has no mark and no other reason is known."""
 SAME_NUMBER = "another number that says the same has the mark"
 WITHIN_PLACEBO = "no larger than what the placebo leaves open"
 SIGNIFICANT_TESTS = "significant_tests"
 """The measure whose `n` is a number of tests."""
 HEADLINE_COLUMNS = ("low", "high", "null_mean", "p", "q")
-"""What stands beside a number in tables of numbers side by side."""
+"""The columns that `headline_lines` shows for each headline measure."""
 
 
 class ItemsPlanner(Protocol):
@@ -57,13 +57,13 @@ class ItemsPlanner(Protocol):
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What the config says of a model.
+    """Facts about a model from the config.
 
     Attributes:
-        kind: the kind of model, by which plots group (such as SQuAD, NewsQA, LM).
+        kind: the kind of model, by which plots group, such as SQuAD, NewsQA or LM.
         label: its name in plots.
-        scoring: how it is scored on each dataset where one can choose, which for an imported model
-            is not the config's choice; of models that write how they were asked to choose.
+        scoring: how it is scored, by dataset. Datasets without a choice are absent. For an imported
+            model it is not the config's choice; for models that write see `with_scoring`.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class ModelFacts:
 def with_scoring(
     models: Mapping[str, ModelFacts], cells: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, ModelFacts]:
-    """Adds the scoring methods of models that write, which are found out during inference.
+    """Adds the scoring methods of models that write, which are decided during inference.
 
     Args:
         models: the facts of each model, by its name.
@@ -228,19 +228,22 @@ def is_within(row: Mapping[str, Any], placebo: Mapping[str, Any]) -> bool:
 
 
 def withhold_tests() -> list[pl.Expr]:
-    """Withholds headlines that are not measurable, and the significant tests beside them."""
+    """Returns columns in which unmeasurable headlines are null, with the reason in `flag`.
+
+    In such a cell the headline with the number of significant tests is withheld, too.
+    """
     is_unmeasurable = pl.col("flag").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
     reason = pl.col("flag").filter(is_unmeasurable).first().over("model", "dataset")
     is_count = pl.col("measure") == SIGNIFICANT_TESTS
     is_affected = is_unmeasurable | is_count
     is_withheld = pl.col("headline") & reason.is_not_null() & is_affected
     numbers = ("value", *HEADLINE_COLUMNS)
-    withheld = [pl.when(~is_withheld).then(name).alias(name) for name in numbers]
-    return [*withheld, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
+    columns = [pl.when(~is_withheld).then(name).alias(name) for name in numbers]
+    return [*columns, pl.when(is_withheld).then(reason).otherwise("flag").alias("flag")]
 
 
 def headline_places(headlines: Mapping[str, Mapping[str, str]]) -> pl.DataFrame:
-    """Returns `dataset`, `measure`, `options` and `place` of headline measures."""
+    """Returns `dataset`, `measure` and `options` of headlines, and their `place` in the dataset."""
     rows = []
     for dataset, options_by_measure in headlines.items():
         for place, (measure, options) in enumerate(options_by_measure.items()):
@@ -255,9 +258,9 @@ def headline_lines(summary: pl.DataFrame) -> pl.DataFrame:
     Returns:
         `model`, `dataset`, `kind`, `label`, `scoring`, `bias_type`, `n`, `clusters`, a column for
         each headline measure, columns such as `mu_low` for its uncertainty and `mu_mark` for its
-        mark, `tested` (the number of tests), `untestable` (how many could not be tested) and
-        `flag`, why these are withheld. `n` is that of the last measure: how many swap groups or
-        cases were measured.
+        mark, `tested` (the number of tests), `untestable` (the number of tests that could not be
+        made) and `flag` (why headlines are withheld). Columns of uncertainty and marks that are
+        null in all rows are left out. `n` is that of the last headline measure.
     """
     headlines = summary.filter("headline")
     columns: dict[str, pl.Expr] = {}
@@ -290,85 +293,85 @@ def line_counts(summary: pl.DataFrame) -> dict[tuple[str, str | None], int]:
 
 
 def flag_rows(summary: pl.DataFrame) -> pl.DataFrame:
-    """Gathers the flags that speak against cells, first those that withhold headlines.
+    """Returns the flags that are raised in cells, those that withhold headlines first.
 
     Returns:
-        `dataset`, `measure` (the validity flag), `flag` (what it says), `withholds` and `models`,
-        those of which it says so; in the order of the summary. Of a cell whose headlines are
-        withheld only the reason.
+        `dataset`, `measure` (the validity flag), `flag` (its problem), `withholds` and `models`
+        (the names of the models flagged), in the order of the summary. If the headlines of a cell
+        are withheld, only the flags that withhold them are there.
     """
     cells = ["model", "dataset"]
     reason = pl.col("flag").drop_nulls().first()
     reasons = summary.filter("headline").group_by(cells).agg(reason=reason)
     flags = summary.filter(~pl.col("headline")).drop_nulls("flag")
-    flagged = flags.join(reasons, on=cells, how="left")
+    with_reasons = flags.join(reasons, on=cells, how="left")
     withholds = pl.col("reason").str.contains(pl.col("flag"), literal=True).fill_null(value=False)
     is_measured = ~pl.col("reason").str.starts_with(NOT_MEASURABLE).fill_null(value=False)
-    shown = flagged.with_columns(withholds=withholds).filter(is_measured | pl.col("withholds"))
+    relevant = with_reasons.with_columns(withholds=withholds).filter(
+        is_measured | pl.col("withholds")
+    )
     keys = ["dataset", "measure", "flag", "withholds"]
-    lines = shown.group_by(keys, maintain_order=True).agg(models="model")
+    lines = relevant.group_by(keys, maintain_order=True).agg(models="model")
     return lines.sort("withholds", descending=True, maintain_order=True)
 
 
 def main_ranks(
     summary: pl.DataFrame,
     ranks: pl.DataFrame,
-    silenced: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
+    silenced_measures: Mapping[str, Mapping[str, Sequence[str]]] = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Returns the ranks of each bias type by its first headline measure that has any.
+    """Returns the ranks of each bias type by the earliest headline measure that has ranks.
 
     Args:
         summary: schema `SUMMARY`.
-        ranks: of a dataset's models (schema `RANKS`).
-        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a
-            cell: where it does so against one of the models, these are ranked by another measure.
+        ranks: the ranks of models (schema `RANKS`).
+        silenced_measures: by dataset and flag, the measures that say nothing about a cell in which
+            the flag is raised. If it is raised in any cell of the dataset, models are ranked by
+            another measure.
 
     Returns:
-        Rows of `ranks` of two models or more, those that are ranked together in their order.
+        Rows of `ranks` in sets of at least two models, sorted by rank within a set.
     """
     part = ["dataset", "bias_type"]
     name = [*part, "measure", "options"]
-    silent = silent_measures(summary, silenced)
+    silent = silent_measures(summary, silenced_measures)
     headlines = summary.filter("headline").join(
         silent, on=["dataset", "measure"], how="anti", maintain_order="left"
     )
-    ranked = headlines.join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
-    first = ranked.select(name).unique(part, keep="first", maintain_order=True)
-    rows = first.join(ranks, on=name, nulls_equal=True, maintain_order="left_right")
-    compared = rows.filter(pl.col("models") > 1)
-    return compared.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)
+    with_ranks = headlines.join(ranks, on=name, how="semi", nulls_equal=True, maintain_order="left")
+    main_measures = with_ranks.select(name).unique(part, keep="first", maintain_order=True)
+    rows = main_measures.join(ranks, on=name, nulls_equal=True, maintain_order="left_right")
+    sets_of_several = rows.filter(pl.col("models") > 1)
+    return sets_of_several.sort(*part, "set", "rank", maintain_order=True).select(ranks.columns)
 
 
 def silent_measures(
-    summary: pl.DataFrame, silenced: Mapping[str, Mapping[str, Sequence[str]]]
+    summary: pl.DataFrame, silenced_measures: Mapping[str, Mapping[str, Sequence[str]]]
 ) -> pl.DataFrame:
-    """Returns `dataset` and `measure` of measures that say nothing of some model of a dataset.
+    """Returns `dataset` and `measure` of measures that say nothing about a cell of the dataset.
 
     Args:
         summary: schema `SUMMARY`.
-        silenced: see `main_ranks`.
+        silenced_measures: see `main_ranks`.
     """
     flags = summary.filter(~pl.col("headline")).drop_nulls("flag")
     measures = []
     for dataset, flag in flags.select("dataset", "measure").unique().rows():
-        for measure in silenced.get(dataset, {}).get(flag, ()):
+        for measure in silenced_measures.get(dataset, {}).get(flag, ()):
             measures.append((dataset, measure))
     schema = {"dataset": pl.String, "measure": pl.String}
     return pl.DataFrame(measures, schema=schema, orient="row")
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns a table that spreadsheets take as it is.
-
-    An apostrophe stands before texts that begin like a formula.
-    """
+    """Returns a table whose texts no spreadsheet takes for formulas: they get an apostrophe."""
     columns = []
     for name, dtype in frame.schema.items():
         if dtype == pl.String:
-            # A number such as -1.5 begins like a formula, too, but is none.
+            # A number such as -1.5 begins like a formula, but must stay a number.
             begins = pl.col(name).str.contains(r"^(?:[=@\t\r]|[+-](?:[^\d.]|$))")
-            quoted = pl.format("'{}", name)
-            columns.append(pl.when(begins).then(quoted).otherwise(name).alias(name))
+            escaped = pl.format("'{}", name)
+            columns.append(pl.when(begins).then(escaped).otherwise(name).alias(name))
     return frame.with_columns(columns)
 
 
@@ -379,9 +382,9 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
         predictions: its predictions tables.
 
     Returns:
-        `answers`, their number; `scored_by` and `status`, by their values how many have each; and
-        `mass`, the fields of `OptionMass`, None where the mass is not known. None for models whose
-        predictions have neither.
+        `answers` (their number), `scored_by` and `status` (numbers of answers by value), and `mass`
+        (the fields of `OptionMass`, None if unknown). None if no answer has a scoring method or a
+        status.
     """
     table = pl.scan_parquet(list(predictions), glob=False)
     columns = table.collect_schema().names()
@@ -396,7 +399,7 @@ def answer_counts(predictions: Sequence[Path]) -> dict[str, Any] | None:
 
 
 def value_counts(table: pl.LazyFrame, name: str) -> dict[str, int]:
-    """Returns how many rows have each value of a column, by value; nulls are not counted."""
+    """Returns the number of rows by value of a column; nulls are not counted."""
     values = table.select(pl.col(name).cast(pl.String)).drop_nulls()
-    counted = values.group_by(name).len().sort(name)
-    return dict(counted.collect().rows())
+    counts = values.group_by(name).len().sort(name)
+    return dict(counts.collect().rows())

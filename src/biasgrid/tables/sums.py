@@ -1,5 +1,5 @@
-"""The table of sums: what the numbers of a cell are made of, and the numbers that are not made of
-sums.
+"""The table of sums, from which the numbers of a cell are computed; and the cell's numbers that are
+not computed from sums.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from biasgrid.tables.measures import CELL, KEY_COLUMNS, MEASURE_NAME, NUMBER_COL
 from biasgrid.tables.schema import NeverNaN, column, table
 
 UNIT_SEPARATOR = "\x1f"
-"""Stands between the names of units."""
+"""Separates the names of units."""
 
 SUMS = table(
     "sums",

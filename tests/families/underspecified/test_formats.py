@@ -215,7 +215,7 @@ def test_a_cell_shows_the_prompts_that_were_asked_and_is_flagged_where_signs_dep
             [predictions],
             "choice",
             OPTIONS,
-            declared.names,
+            declared.measure_names,
             "model",
             "people",
         )

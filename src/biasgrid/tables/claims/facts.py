@@ -1,6 +1,4 @@
-"""What is known of the cells of a grid beside their numbers, and what sentences and tables need of
-it.
-"""
+"""Facts about a grid besides its numbers, and the sentences that follow from them."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ if TYPE_CHECKING:
     from biasgrid.tables.metric import Measure
 
 COVERAGE = "coverage_of_design"
-"""The fact of instances, and of what is made of them, of how many of all rows, subjects, ... were
-asked.
+"""The fact of instances, and of all tables made from them, that counts the rows, subjects and the
+like that were asked: (asked, all) by name.
 """
 
 
@@ -32,53 +30,45 @@ CLAIM_FACTS = (
     "relative",
     "headlines",
 )
-"""The parts of the fact `CLAIMS`, which are attributes of `GridFacts`."""
+"""The keys of the fact `CLAIMS`, which are attributes of `GridFacts`."""
 SIZES_FACT = "sizes"
-"""The fact of measures of how large tested numbers are, free of noise, for the dataset whose
-control the cell is.
+"""The fact of measures with the sizes of a control's tested numbers, free of noise, for its
+dataset.
 """
 WITHHELD = "withheld"
-"""The fact of measures of whether all claims of the cell are withheld."""
+"""The fact of measures whether all claims of the cell are withheld."""
 CLAIMS = "claims"
-"""The fact of a summary of which measures are counted, and between what the numbers of measures
-are.
-"""
+"""The fact of a summary with the parts of measure definitions that sentences and counts need."""
 ROW_COUNT, COMPARISON_COUNT = "rows", "comparisons"
 ANSWER_PROBABILITY = "answer_probability"
-"""The measure of a cell that bounds some of its others."""
+"""The measure that bounds some other measures of a cell, see `Measure.relative`."""
 SMALL_ANSWER_PROBABILITY = 0.1
-"""With a smaller answer probability, numbers that it bounds are small whatever a model prefers."""
+"""Below it, numbers that the answer probability bounds are small whatever a model prefers."""
 
 CountedMeasures = Mapping[str, Mapping[str, str]]
-"""Of each dataset the measures whose tests are counted: by name, empty or a flag that puts them in
-place of others.
-"""
+"""By dataset and measure `Measure.counted` of the measures that have it: "" or a flag."""
 CellFacts = Mapping[str, Mapping[str, Any]]
 """Facts by `DATASET/MODEL`, `COVERAGE` among them."""
 
 
 class GridFacts(NamedTuple):
-    """What is known of a grid beside its numbers.
+    """Facts about a grid besides its numbers. All but `cells` have datasets as their outer keys.
 
     Attributes:
-        counted: of each dataset the measures whose tests are counted.
-        ranges: of each dataset between what the numbers of its measures are; None where there is no
-            end.
-        silenced: of each dataset, by flag, the measures that say nothing where it speaks against a
-            cell.
-        relative: of each dataset the measures that the answer probability bounds, with those that
-            it does not.
-        placebos: of each dataset the measures of differences where none can be.
-        words: of each dataset how a number of a measure is put into words, see `Measure.in_words`.
-        rates: of each dataset, by measure of differences, the measure of the rate that differs, see
-            `Measure.rates`.
-        remedies: of each dataset, by flag, what to do where it speaks against a cell.
-        cells: the facts of its cells.
-        headlines: of each dataset the meaning of its headline measures, with the value of equal
-            treatment, if any.
-        units: of each dataset what `n` counts, in words.
-        trial: of a quick trial the datasets that it is about, without controls; empty of any other
-            run.
+        counted: the measures whose tests are counted as findings.
+        ranges: the least and the largest value of each measure, None for an open end. Measures
+            whose numbers may be any are absent.
+        silenced: by flag, the measures that say nothing about a cell in which it is raised.
+        relative: by measure that the answer probability bounds, the measure that it does not bound.
+        placebos: the measures of differences that would be 0 but for noise.
+        words: the template that puts a number of a measure into words, see `Measure.in_words`.
+        rates: by measure of differences, the measure of the rate that differs.
+        remedies: by flag, what to do if it is raised.
+        cells: facts of cells.
+        headlines: by headline measure, its meaning and its value of equal treatment, None if it has
+            none.
+        units: the plural noun of the things that `n` counts.
+        trial: the datasets of a quick trial, without controls; empty for any other run.
     """
 
     counted: CountedMeasures = MappingProxyType({})
@@ -96,9 +86,7 @@ class GridFacts(NamedTuple):
 
     @classmethod
     def from_provenance(cls, provenance: Mapping[str, Any]) -> GridFacts:
-        """Returns what the provenance of a summary says; nothing where it says nothing of
-        claims.
-        """
+        """Takes the facts from the provenance of a summary; facts that it lacks are empty."""
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
     def measure_limits(self, row: Mapping[str, Any]) -> tuple[float, float]:
@@ -111,10 +99,10 @@ class GridFacts(NamedTuple):
     def relative_sentences(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         """Yields a sentence for each cell whose answer probability is small.
 
-        It gives the size of each number that is bounded by this probability as a multiple of it.
+        It gives each number that this probability bounds as a multiple of it.
 
         Args:
-            rows: of the summary.
+            rows: rows of the summary. Cells without an answer probability above 0 are left out.
         """
         cells: dict[tuple[str, str], dict[str, float | None]] = {}
         for row in rows:
@@ -137,17 +125,17 @@ class GridFacts(NamedTuple):
                 )
 
     def asked_text(self, model: str, dataset: str) -> str:
-        """Returns how little of a dataset a model was asked, see `asked_text`; nothing where it was
-        asked all.
-        """
+        """Returns which part of a dataset a model was asked; "" if it was asked all."""
         coverage = self.cells.get(f"{dataset}/{model}", {}).get(COVERAGE)
         return asked_text(coverage) if coverage else ""
 
     def coverage_sentences(self, models: Iterable[str] | None = None) -> list[str]:
-        """Returns of which datasets not all was asked, a sentence each; see
-        `coverage_sentences`.
+        """Returns a sentence for each dataset that was not asked in full.
+
+        Args:
+            models: the models that the sentences are about, all by default.
         """
-        return list(coverage_sentences(self._cells_of(models)))
+        return list(coverage_sentences(self._model_cells(models)))
 
     def trial_text(self, models: Iterable[str] | None = None) -> str:
         """Describes how little a quick trial asked.
@@ -160,7 +148,7 @@ class GridFacts(NamedTuple):
         """
         cells = {
             cell: facts
-            for cell, facts in self._cells_of(models).items()
+            for cell, facts in self._model_cells(models).items()
             if cell.partition("/")[0] in self.trial
         }
         sentences = list(coverage_sentences(cells, trial_counts))
@@ -169,12 +157,12 @@ class GridFacts(NamedTuple):
             return f"Quick trial: {counts}"
         return f"Quick trial of {'; of '.join(sentences)}" if sentences else ""
 
-    def _cells_of(self, models: Iterable[str] | None) -> CellFacts:
-        chosen = set(models or ()) or None
+    def _model_cells(self, models: Iterable[str] | None) -> CellFacts:
+        names = set(models or ()) or None
         return {
             cell: facts
             for cell, facts in self.cells.items()
-            if chosen is None or cell.partition("/")[2] in chosen
+            if names is None or cell.partition("/")[2] in names
         }
 
 
@@ -201,8 +189,8 @@ def dataset_claim_facts(definitions: Mapping[str, Measure]) -> dict[str, Any]:
     """Returns each of `CLAIM_FACTS` for one dataset: mostly by measure, placebos as a list.
 
     Args:
-        definitions: the dataset's measures, by name. A measure stands only in the facts that its
-            definition has.
+        definitions: the dataset's measures, by name. A fact has only the measures whose definition
+            has the corresponding field.
     """
     claims: dict[str, dict[str, Any]] = {fact: {} for fact in CLAIM_FACTS}
     for name, measure in definitions.items():
@@ -227,7 +215,7 @@ def dataset_claim_facts(definitions: Mapping[str, Measure]) -> dict[str, Any]:
 
 
 def placebo_names(measures: Iterable[Measure]) -> list[str]:
-    """Returns the sorted names of the placebos that marks of some measures refer to."""
+    """Returns the names of the placebos that marks of some measures refer to, sorted."""
     names = {mark.placebo for measure in measures for mark in measure.marks}
     return sorted(names - {""})
 
@@ -241,37 +229,37 @@ def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:
     """Describes which share of a dataset was asked.
 
     Args:
-        coverage: how many were asked of how many, by name: `rows` and what these are about.
+        coverage: (asked, all) by name: `rows`, and the things that rows are about.
 
     Returns:
         A text such as `25.0 % asked (3 of 12 subjects, ..., 90 of 360 rows)`; an empty one if
         all was asked.
     """
-    asked, total = coverage[ROW_COUNT]
-    if asked >= total:
+    asked_rows, all_rows = coverage[ROW_COUNT]
+    if asked_rows >= all_rows:
         return ""
     parts = [
-        f"{count:,} of {of:,} {name}"
-        for name, (count, of) in coverage.items()
+        f"{asked_count:,} of {total:,} {name}"
+        for name, (asked_count, total) in coverage.items()
         if name not in (ROW_COUNT, COMPARISON_COUNT)
     ]
-    parts.append(f"{asked:,} of {total:,} {ROW_COUNT}")
-    return f"{format_number(100 * asked / total)} % asked ({', '.join(parts)})"
+    parts.append(f"{asked_rows:,} of {all_rows:,} {ROW_COUNT}")
+    return f"{format_number(100 * asked_rows / all_rows)} % asked ({', '.join(parts)})"
 
 
 def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
     """Describes which parts of a dataset were not asked in full, such as `2 of 70 attributes`.
 
     Args:
-        coverage: see `coverage_text`; rows count where nothing else was asked in part.
+        coverage: see `coverage_text`. Rows are described only if all else was asked in full.
 
     Returns:
         An empty text if all was asked.
     """
     partial = {
-        name: (asked, total)
-        for name, (asked, total) in coverage.items()
-        if name not in (ROW_COUNT, COMPARISON_COUNT) and asked < total
+        name: (asked_count, total)
+        for name, (asked_count, total) in coverage.items()
+        if name not in (ROW_COUNT, COMPARISON_COUNT) and asked_count < total
     }
     if not partial:
         asked_rows, all_rows = coverage[ROW_COUNT]
@@ -283,47 +271,47 @@ def asked_text(coverage: Mapping[str, Sequence[int]]) -> str:
 def trial_counts(coverage: Mapping[str, Sequence[int]]) -> str:
     """Describes how little a trial asked, such as `8 of 140 subjects, 53 of 1.37 million ...`."""
     units = COMPARISON_COUNT if COMPARISON_COUNT in coverage else ROW_COUNT
-    # Provenance sorts names by the alphabet; subjects come first all the same.
-    others = sorted(coverage.keys() - {ROW_COUNT, COMPARISON_COUNT, "subjects"})
+    # Provenance sorts names by the alphabet; subjects shall come first.
+    other_names = sorted(coverage.keys() - {ROW_COUNT, COMPARISON_COUNT, "subjects"})
     subjects = ["subjects"] if "subjects" in coverage else []
     partial = {}
-    for name in [*subjects, *others, units]:
-        asked, total = coverage[name]
-        if asked < total:
-            partial[name] = asked, total
+    for name in [*subjects, *other_names, units]:
+        asked_count, total = coverage[name]
+        if asked_count < total:
+            partial[name] = asked_count, total
     return join_counts(partial)
 
 
 def join_counts(counts: Mapping[str, tuple[int, int]]) -> str:
-    """Joins counts of asked things, each as a part of all, such as `2 of 70 attributes`."""
+    """Joins (asked, all) counts to a text such as `8 of 140 subjects, 2 of 70 attributes`."""
     return ", ".join(
-        f"{count_text(asked)} of {count_text(total)} {name}"
-        for name, (asked, total) in counts.items()
+        f"{count_text(asked_count)} of {count_text(total)} {name}"
+        for name, (asked_count, total) in counts.items()
     )
 
 
-def count_text(count: int) -> str:
-    """Returns a count in digits, millions as such."""
-    return f"{count / 1e6:.3g} million" if count >= 1e6 else f"{count:,}"
+def count_text(amount: int) -> str:
+    """Returns an amount in digits, such as `53` or `1.37 million`."""
+    return f"{amount / 1e6:.3g} million" if amount >= 1e6 else f"{amount:,}"
 
 
 def coverage_sentences(
-    cells: CellFacts, text_of: Callable[[Mapping[str, Sequence[int]]], str] = coverage_text
+    cells: CellFacts, describe: Callable[[Mapping[str, Sequence[int]]], str] = coverage_text
 ) -> Iterator[str]:
     """Yields a sentence for each dataset that was not asked in full.
 
     Models of which the same parts were asked share a sentence.
 
     Args:
-        cells: the facts of cells; those without `COVERAGE` say nothing.
-        text_of: puts how much was asked into words, none where that was all.
+        cells: facts of cells; those without `COVERAGE` are left out.
+        describe: describes a coverage, "" if all was asked.
     """
     datasets: dict[str, dict[str, list[str]]] = {}
     for cell, facts in cells.items():
         dataset, _, model = cell.partition("/")
         if COVERAGE in facts:
             models_by_text = datasets.setdefault(dataset, {})
-            models_by_text.setdefault(text_of(facts[COVERAGE]), []).append(model)
+            models_by_text.setdefault(describe(facts[COVERAGE]), []).append(model)
     for dataset, models_by_text in datasets.items():
         for text, models in models_by_text.items():
             if text:

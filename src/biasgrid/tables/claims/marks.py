@@ -1,6 +1,4 @@
-"""Marks: the letters that sources give to ranges of values, of single numbers, of intervals and of
-whole sections.
-"""
+"""Marks: letters for ranges of values, and the marks of numbers, intervals and sections."""
 
 from __future__ import annotations
 
@@ -12,9 +10,9 @@ from typing import NamedTuple
 LETTERS = "ABCD"
 """From healthy to catastrophic."""
 WORST_OF_SECTION = 3
-"""How many of its marks make the mark of a section."""
+"""The number of its worst marks that make the mark of a section."""
 NEAR = 1e-9
-"""How far outside of all ranges rounding may bring a value."""
+"""The tolerance at the ends of ranges: rounding may bring a value out of all of them."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +22,14 @@ class Mark:
     Attributes:
         letter: its letter, such as B.
         low: the smallest value in it.
-        high: the largest value in it; of a value in two ranges the better letter counts.
-        harm: what the source warns of.
-        counts: whether it counts in the mark of a section.
-        placebo: the measure of a placebo; what lies within its interval has no mark but A.
-        original: whether it is given as GenderBench gives it: by the best value of an interval, and
-            always.
+        high: the largest value in it. A value in two ranges has the better letter.
+        harm: the harm that the source warns of.
+        counts: whether it counts in the mark of a section. If not, its numbers have no mark here:
+            another number that says the same has one.
+        placebo: the measure of a placebo, "" if there is none. A number within the placebo's
+            interval has no mark but A.
+        original: whether it is given as GenderBench gives it: the best mark of the interval, and
+            to every value.
     """
 
     letter: str
@@ -57,8 +57,8 @@ class MarkRange(NamedTuple):
     """The marks that a number may have.
 
     Attributes:
-        best: the best mark in its interval, None where it has no mark.
-        worst: the worst one.
+        best: the best mark in its interval; None if there is no interval, or none of it has a mark.
+        worst: the worst one, None likewise.
     """
 
     best: str | None = None
@@ -71,15 +71,15 @@ class MarkRange(NamedTuple):
 
     @property
     def text(self) -> str | None:
-        """One letter where the whole interval has it, else a range such as `A to C`."""
+        """One letter if the whole interval has it, else a range such as `A to C`; None for none."""
         return self.best if self.best == self.worst else f"{self.best} to {self.worst}"
 
 
 def room_in_mark(marks: Sequence[Mark], value: float) -> float:
-    """Returns how far a value is from the nearest one with another mark, infinite if none has."""
+    """Returns the distance from a value to the nearest one with another mark, infinite without."""
     own = value_mark(marks, value)
-    others = [mark for mark in marks if mark.letter != own]
-    distances = [max(mark.low - value, value - mark.high, 0.0) for mark in others]
+    other_marks = [mark for mark in marks if mark.letter != own]
+    distances = [max(mark.low - value, value - mark.high, 0.0) for mark in other_marks]
     return min(distances, default=float("inf"))
 
 
@@ -89,22 +89,22 @@ def mark_range(marks: Sequence[Mark], low: float | None, high: float | None) -> 
 
 
 def value_mark(marks: Sequence[Mark], value: float | None) -> str | None:
-    """Returns the mark of a value, on a border the better one; None of no value, and of one outside
-    of all ranges.
+    """Returns the mark of a value, on a border the better one.
+
+    It is None without a value, and for a value outside of all ranges.
     """
     return best_mark(marks, value, value)
 
 
 def best_mark(marks: Sequence[Mark], low: float | None, high: float | None) -> str | None:
-    """Returns the best mark that a value in an interval may have, None where there is no
-    interval.
-    """
+    """Returns the best mark in an interval, None if it has no ends or no value with a mark."""
     return min(letters_within(marks, low, high), default=None)
 
 
 def worst_mark(marks: Sequence[Mark], low: float | None, high: float | None) -> str | None:
-    """Returns the worst mark that a value in an interval has; one that ends at its border does not
-    count.
+    """Returns the worst mark in an interval, None if it has no ends or no value with a mark.
+
+    A mark that only touches an end of the interval does not count, unless it is the only one.
     """
     if low is None or high is None or low == high:
         return best_mark(marks, low, high)
@@ -113,7 +113,7 @@ def worst_mark(marks: Sequence[Mark], low: float | None, high: float | None) -> 
 
 
 def letters_within(marks: Iterable[Mark], low: float | None, high: float | None) -> set[str]:
-    """Returns the marks of the values in an interval; both its ends and those of ranges count."""
+    """Returns the marks of all values in an interval; ends of interval and ranges are included."""
     if low is None or high is None or isnan(low) or isnan(high):
         return set()
     return {mark.letter for mark in marks if mark.low <= high + NEAR and low - NEAR <= mark.high}
@@ -126,16 +126,16 @@ def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRa
         ranges: the marks that its numbers may have; a number without a mark does not count.
         original: see `section_mark`.
     """
-    marked = [possible for possible in ranges if possible.best]
-    best = section_mark([possible.best for possible in marked], original)
-    worst = section_mark([possible.worst for possible in marked], original)
+    known_ranges = [possible for possible in ranges if possible.best]
+    best = section_mark([possible.best for possible in known_ranges], original)
+    worst = section_mark([possible.worst for possible in known_ranges], original)
     return MarkRange(best, worst)
 
 
 def section_mark(letters: Iterable[str | None], original: bool = False) -> str | None:
-    """Returns the mark of several marks together.
+    """Returns the mark of a section: the rounded mean of the three worst marks of its numbers.
 
-    It is the mean of the three worst, or the worst less one if that is worse.
+    It is at most one letter better than the worst mark. Without marks it is None.
 
     Args:
         letters: the marks; None does not count.

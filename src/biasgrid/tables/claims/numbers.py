@@ -1,5 +1,5 @@
-"""How numbers are written for readers: three significant digits, and intervals within the range of
-their measure.
+"""Numbers as readers see them: three significant digits, and intervals within the range of their
+measure.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 NO_NUMBER = "-"
 SMALLEST_P, LARGEST_P = 0.001, 0.99
-"""Nearer to 0 or 1, nothing is said of a p but that."""
+"""A p nearer to 0 or 1 is written as `< 0.001` or `> 0.99`."""
 ZERO = 1e-9
 """Smaller numbers are 0 but for rounding."""
 SMALLEST_FIXED = 1e-4
@@ -25,7 +25,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 LARGEST_FRACTION = 999.5
 """From here on, three digits have no fraction."""
 TOO_LITTLE = "too little asked to say"
-"""What is said of a number whose interval is wider than half of its range."""
+"""The text for a number whose interval is wider than half of its range."""
 RANGES: Mapping[str, tuple[float, float]] = {
     "probability": (0, 1),
     "share": (0, 1),
@@ -35,21 +35,22 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "distance": (0, inf),
     "count": (0, inf),
 }
-"""Between what the numbers of a unit are; those of others may be any."""
+"""The range of values by unit. Units that are absent are unbounded."""
 ANY_RANGE = (-inf, inf)
 CORRECTED = "_corrected"
-"""How the names of measures end from which the part of noise is taken off."""
+"""The ending of measures that are corrected for noise."""
 NOT_POSITIVE = ("similarity",)
-"""Measures that are corrected for noise, though noise does not put them above 0."""
+"""Measures that have a corrected measure although noise does not put them above 0."""
 HELD_OUT = "_held_out"
-"""How the names of sizes end that are measured where they were not chosen."""
+"""The ending of sizes that are measured in other cases than those that chose their numbers."""
 SIZE_SUFFIXES = (CORRECTED, "strength", "largest_gap")
-"""How measures end that are sizes without noise: below 0 they say no more than 0."""
+"""The endings of measures that are sizes corrected for noise. Below 0 they mean the same as 0."""
 
 
 def format_number(value: float | None) -> str:
-    """Returns a number with three significant digits, such as `0.0123`, `0.700`, `12.3` or `1,234`;
-    a dash for none.
+    """Returns a number with three significant digits, such as `0.0123`, `0.700`, `12.3` or `1,234`.
+
+    None and NaN become `NO_NUMBER`.
     """
     if value is None or isnan(value):
         return NO_NUMBER
@@ -63,18 +64,16 @@ def format_number(value: float | None) -> str:
 
 
 def format_p(p: float) -> str:
-    """Returns a p or q with two significant digits, such as `= 0.59`; near 0 and 1 only on which
-    side it is.
-    """
+    """Returns a p or q with its sign: `= 0.59` (two significant digits), `< 0.001` or `> 0.99`."""
     if p < SMALLEST_P:
         return f"< {SMALLEST_P}"
     return f"> {LARGEST_P}" if p > LARGEST_P else f"= {p:.{shared_decimals([p], 2)}f}"
 
 
 def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
-    """Returns how many decimals give the largest of some numbers its significant digits.
+    """Returns the number of decimals that gives the largest of some numbers its significant digits.
 
-    The numbers are read together.
+    Numbers that are read together have the same number of decimals.
     """
     largest = max((abs(value) for value in values), default=0)
     if not largest >= ZERO:
@@ -85,13 +84,11 @@ def shared_decimals(values: Iterable[float], digits: int = 3) -> int:
 
 
 def with_minus(text: str) -> str:
-    """Puts real minus signs before numbers, and writes powers of ten with raised digits in place of
-    `e-07`.
-    """
-    raised = EXPONENT.sub(
+    """Replaces hyphens by minus signs, and exponents such as `e-07` by powers of ten."""
+    with_powers = EXPONENT.sub(
         lambda power: f" {TIMES} 10{(power[1] + power[2]).translate(SUPERSCRIPTS)}", text
     )
-    return raised.replace("-", "\N{MINUS SIGN}")
+    return with_powers.replace("-", "\N{MINUS SIGN}")
 
 
 def number_in_words(
@@ -104,9 +101,9 @@ def number_in_words(
     Args:
         template: see `Measure.in_words`.
         value: a share or a difference of shares or, for `{near_half}`, log odds.
-        rate: of a difference of two groups the rate of the first, a share; None where the template
-            does not name it.
-        other_rate: the rate of the second.
+        rate: for a difference of two groups, the rate of the first group, a share; it may be None
+            if the template does not name it.
+        other_rate: the rate of the second group, likewise.
     """
     # Near one half, log odds move a share by as many points in either direction.
     share_of_odds = 1 / (1 + exp(-abs(value)))
@@ -125,18 +122,15 @@ def number_in_words(
 
 
 def is_size(measure: str) -> bool:
-    """Returns whether a measure is a size from which the part of noise is taken off, so that 0 is
-    its least.
-    """
+    """Whether a measure is a size that is corrected for noise, so that values below 0 mean 0."""
     return measure.endswith(SIZE_SUFFIXES)
 
 
 def signed_fair_values(measures: Mapping[str, Measure]) -> dict[str, float]:
-    """Returns the value of equal treatment of each measure whose numbers may lie on both sides of
-    it.
+    """Returns the value of equal treatment by measure, for numbers that may be on both sides of it.
 
-    Sizes are none of these, even where noise may put them below 0: those without the part of noise,
-    those from which it is taken off, and those that are held out.
+    Sizes are left out, even if noise may put them below 0: those corrected for noise, those that
+    have a corrected measure, and those that are held out.
 
     Args:
         measures: all measures of a dataset, by name.
@@ -151,15 +145,19 @@ def signed_fair_values(measures: Mapping[str, Measure]) -> dict[str, float]:
 
 
 def measure_range(measure: Measure) -> tuple[float, float]:
-    """Returns the least and the largest value that the numbers of a measure may have."""
+    """Returns the least and the largest possible value of a measure; infinite for an open end."""
     return measure.range or RANGES.get(measure.unit, ANY_RANGE)
 
 
-def display_range(measure: str, within: tuple[float, float]) -> tuple[float, float]:
-    """Returns between what the numbers of a measure are shown: sizes from 0 on, others as they may
-    be.
+def display_range(measure: str, limits: tuple[float, float]) -> tuple[float, float]:
+    """Returns the range in which numbers of a measure are shown: sizes begin at 0.
+
+    Args:
+        measure: its name.
+        limits: its least and its largest possible value.
     """
-    return (0.0 if is_size(measure) else within[0]), within[1]
+    least, most = limits
+    return (0.0 if is_size(measure) else least), most
 
 
 class FormattedNumber(NamedTuple):
@@ -167,7 +165,7 @@ class FormattedNumber(NamedTuple):
 
     Attributes:
         value: the number.
-        interval: its interval, or `at most` with its upper end, empty where there is none.
+        interval: its interval, or `at most` with its upper end; "" if there is none.
         says_little: whether its interval is wider than half of the measure's range.
     """
 
@@ -177,26 +175,28 @@ class FormattedNumber(NamedTuple):
 
 
 def format_estimate(
-    row: Mapping[str, Any], within: tuple[float, float] = ANY_RANGE, between: str = " to "
+    row: Mapping[str, Any], limits: tuple[float, float] = ANY_RANGE, separator: str = " to "
 ) -> FormattedNumber:
     """Writes a number with its interval, whose ends are cut to the range of the measure.
 
     Args:
-        row: `measure`, `value`, `low` and `high`.
-        within: the least and the largest value of the measure; sizes (see `is_size`) begin at 0.
-        between: what stands between both ends.
+        row: `measure`, `value`, `low` and `high`, which may be None.
+        limits: the least and the largest possible value of the measure; sizes begin at 0.
+        separator: the text between both ends.
     """
     measure, value = row["measure"], row["value"]
-    least, most = display_range(measure, within)
-    shown = max(value, least) if value is not None and is_size(measure) else value
+    least, most = display_range(measure, limits)
+    display_value = value
+    if value is not None and is_size(measure):
+        display_value = max(value, least)
     if row["low"] is None or row["high"] is None:
-        return FormattedNumber(format_number(shown), "", says_little=False)
+        return FormattedNumber(format_number(display_value), "", says_little=False)
     low = min(max(row["low"], least), most)
     high = min(max(row["high"], least), most)
     # A range without an end has no half.
     says_little = high - low > (most - least) / 2
-    interval = f"{format_number(low)}{between}{format_number(high)}"
+    interval = f"{format_number(low)}{separator}{format_number(high)}"
     if value is not None and value < least:
-        # Noise made a size negative: only its upper end says something.
+        # Noise made a size negative: only its upper end is informative.
         interval = f"at most {format_number(high)}"
-    return FormattedNumber(format_number(shown), interval, says_little)
+    return FormattedNumber(format_number(display_value), interval, says_little)
