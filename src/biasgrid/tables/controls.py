@@ -31,7 +31,7 @@ def withheld_together(
 
     The answer probabilities of both may be nearly the same, one on each side of the limit, and a
     dataset cannot be compared without its control. A control alone is never withheld for it, see
-    `Config.measures_of`.
+    `Config.dataset_measures`.
 
     Args:
         rows: rows about whole cells and bias types: columns of `MEASURES`.

@@ -93,7 +93,7 @@ def cell_provenance(
     path, facts = predictions[0], shards[0]
     check_same_facts(predictions, shards)
     if record is not None:
-        model = read_made(record, "a record of a checkpoint")
+        model = read_run_json(record, "a record of a checkpoint")
         if facts.get("model") != model:
             raise TableError(f"{path}: not made by the model in {record}; {REMEDY}")
     for key, value in expected.items():

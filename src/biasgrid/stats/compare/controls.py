@@ -152,7 +152,7 @@ def control_ratio(size: SizeWithInterval, control: SizeWithInterval) -> SizeWith
         return SizeWithInterval(None, None, None)
     # A size below 0, which noise may make, means the same as 0.
     sides = [np.maximum(np.array(side), 0.0)[:, None] for side in (size, control)]
-    lows, highs = ratio_of_shares(*(ShareWithInterval(*side) for side in sides))
+    lows, highs = share_ratio_interval(*(ShareWithInterval(*side) for side in sides))
     low, high = float(lows[0]), float(highs[0])
     ratio = max(size.value, 0.0) / control.value
     return SizeWithInterval(ratio, low, high if isfinite(high) else None)

@@ -147,8 +147,9 @@ def model_differences(
 
     If both were asked the same templates, each cluster is left out of both (jackknife of the
     difference). Otherwise the variances of both add up, with the degrees of freedom of Welch and
-    Satterthwaite. Shares are compared by `shares.difference_of_shares`, so that no difference of
-    two is exact or without a test. Variances over other factors are from `names.factor_variances`.
+    Satterthwaite. Shares are compared by `shares.estimate_share_differences`, so that no difference
+    of two is exact or without a test. Variances over other factors are from
+    `names.factor_variances`.
 
     Args:
         numbers: the numbers of all cells.
@@ -234,7 +235,7 @@ def pair_difference(
     values = numbers.values[pair.left, kind.rows] - numbers.values[pair.right, kind.rows]
     counts = pair_share_counts(numbers, kind, pair)
     if counts is not None:
-        shares = difference_of_shares(counts)
+        shares = estimate_share_differences(counts)
         centre = np.where(np.isnan(values), np.nan, shares.centre)
         # The model with fewer clusters decides.
         clusters = (counts[..., 1::2] > 0).sum(axis=1).min(axis=1)
@@ -292,7 +293,7 @@ def over_clusters(
     # A number without any jackknife value has as many clusters as its cell.
     clusters = np.where(clusters == 0, without.shape[1], clusters)
     if kind.is_moderated:
-        is_counted = crossing_of(keys, without).counted
+        is_counted = read_crossing(keys, without).counted
         source, _ = moderate_variances(variance, clusters.astype(np.float64), is_counted)
         return source, clusters
     # A number that is the same in all clusters, such as a rate of 1, is not exact for that.
@@ -307,8 +308,9 @@ def pair_share_counts(
 
     Returns:
         Shape (numbers, clusters, 4): counted answers and cases of the left, then of the right
-        model, as `difference_of_shares` takes them. If models were not asked the same templates,
-        the clusters of the left model come before those of the right one, in which it has no cases.
+        model, as `estimate_share_differences` takes them. If models were not asked the same
+        templates, the clusters of the left model come before those of the right one, in which it
+        has no cases.
         None if a number of the kind is no share, or if there are no cases.
     """
     sides = []

@@ -48,25 +48,21 @@ def largest_gaps(estimates: pl.DataFrame, counted_measures: Collection[str]) -> 
     Returns:
         Rows of estimates without groups, one per bias type with a difference that has a value.
     """
-    is_counted = pl.col("measure").is_in(list(counted_measures))
-    # A number without an interval is about the cases asked, and says nothing about others.
-    generalises = pl.col("generalises_to").is_not_null()
-    is_difference = all_known(*GROUP_PAIR, "bias_type")
-    rows = estimates.filter("is_claim", is_counted & is_difference, generalises)
-    bias_types = rows.drop_nulls("value").group_by("bias_type", maintain_order=True)
+    rows = gap_candidates(estimates.filter("is_claim"), counted_measures)
+    bias_types = rows.group_by("bias_type", maintain_order=True)
     gaps = [largest_gap(differences) for _, differences in bias_types]
     return pl.DataFrame(gaps, schema_overrides=estimates.schema) if gaps else estimates.clear()
 
 
-def gap_candidates(claims: pl.DataFrame, counted: Collection[str]) -> pl.DataFrame:
+def gap_candidates(claims: pl.DataFrame, counted_measures: Collection[str]) -> pl.DataFrame:
     """Returns the differences of two groups from which the largest gap of a bias type is chosen.
 
     Args:
         claims: estimates or measures, without those over other factors than their claim's.
-        counted: the measures whose differences are compared.
+        counted_measures: the measures whose differences are compared.
     """
-    is_counted = pl.col("measure").is_in(list(counted))
-    # A difference that is pooled over all cases says nothing about other cases.
+    is_counted = pl.col("measure").is_in(list(counted_measures))
+    # A difference without an interval is about the cases asked, and says nothing about others.
     generalises = pl.col("generalises_to").is_not_null()
     is_difference = all_known(*GROUP_PAIR, "bias_type")
     return claims.filter(is_counted, is_difference, generalises).drop_nulls("value")
@@ -86,23 +82,14 @@ def largest_difference(differences: pl.DataFrame) -> dict[str, Any]:
 def largest_gap(differences: pl.DataFrame) -> dict[str, Any]:
     """Returns the size of the largest difference of two groups as a row of estimates.
 
-    It is the largest of the significant differences or, if there are none, of all.
-
     Args:
         differences: estimates of one bias type with values; at least one.
     """
-    is_insignificant = ~is_significant().fill_null(value=False)
-    by_size = differences.sort(is_insignificant, -pl.col("value").abs(), maintain_order=True)
-    largest = by_size.row(0, named=True)
+    largest = largest_difference(differences)
     tests = int(differences["p"].count())
     copied_columns = (
-        "bias_type",
-        "n",
-        "left_out",
-        "clusters",
-        "generalises_to",
-        "method",
-        "reason",
+        *("bias_type", "n", "left_out", "clusters"),
+        *("generalises_to", "method", "reason"),
     )
     return {
         "measure": LARGEST_GAP,
