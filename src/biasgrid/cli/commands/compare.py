@@ -54,7 +54,7 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
     """Yields the comparison of two models on a dataset, part by part."""
     from rich.text import Text
 
-    yield Text(f"{found.dataset}: {found.left_name} less {found.right_name}", "bold")
+    yield Text(f"{found.dataset}: {found.name} less {found.other_name}", "bold")
     wholes, parts = divide_rows(found.rows)
     if reason := reason_not_compared(found.rows):
         yield Text(f"not compared: {reason}\n")
@@ -148,7 +148,7 @@ def comparison_table(
         if any(row["bias_type"] for row in rows):
             names.append("bias_type")
     sides = []
-    for name, short_title in ((found.left_name, "one"), (found.right_name, "other")):
+    for name, short_title in ((found.name, "one"), (found.other_name, "other")):
         sides.append(name if len(name) <= LONGEST_SENTENCE else short_title)
     titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
     name_titles = [name.replace("_", " ") for name in names]

@@ -43,17 +43,17 @@ def ranks_without_each(values: FloatArray) -> FloatArray:
     return np.vstack([ranks, without])
 
 
-def spearman(left: FloatArray, right: FloatArray) -> FloatArray:
+def spearman(values: FloatArray, other_values: FloatArray) -> FloatArray:
     """Returns Spearman's correlation of two lists of numbers, and without each number in turn.
 
     Args:
-        left: shape (numbers,), without NaN.
-        right: likewise.
+        values: shape (numbers,), without NaN.
+        other_values: likewise.
 
     Returns:
         Shape (1 + numbers,), the correlation of all first; NaN if one side does not vary.
     """
-    sides = [ranks_without_each(values) for values in (left, right)]
+    sides = [ranks_without_each(numbers) for numbers in (values, other_values)]
     deviations = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in sides]
     products = np.nansum(deviations[0] * deviations[1], axis=1)
     squares = [np.nansum(side**2, axis=1) for side in deviations]
@@ -102,12 +102,16 @@ def agreement_rows(
         return
     name = numbers.keys[int(kind.rows[0])].select("measure", "options")
     for pair in pairs:
-        left, right = cells[pair.left], cells[pair.right]
-        values = numbers.values[pair.left, kind.rows]
-        other_values = numbers.values[pair.right, kind.rows]
+        cell, other_cell = cells[pair.cell], cells[pair.other_cell]
+        values = numbers.values[pair.cell, kind.rows]
+        other_values = numbers.values[pair.other_cell, kind.rows]
         has_both = ~np.isnan(values) & ~np.isnan(other_values)
         subjects = int(has_both.sum())
-        row: dict[str, object] = {"model": left.model, "other_model": right.model, "n": subjects}
+        row: dict[str, object] = {
+            "model": cell.model,
+            "other_model": other_cell.model,
+            "n": subjects,
+        }
         reason = pair.reason
         if reason is None and subjects < FEWEST_SUBJECTS:
             reason = f"{subjects} subjects, of which at least {FEWEST_SUBJECTS} are needed"
@@ -116,7 +120,7 @@ def agreement_rows(
             low, high = correlation_interval(correlations, settings.alpha)
             row["value"] = float(correlations[0])
             row["low"], row["high"] = low, high
-            row["ceiling"] = ceiling(left.reliability, right.reliability)
+            row["ceiling"] = ceiling(cell.reliability, other_cell.reliability)
             reason = NO_AGREEMENT_INTERVAL if np.isnan(low) else None
         yield name.join(pl.DataFrame([row | {"reason": reason}]), how="cross")
 

@@ -112,12 +112,12 @@ def compare_cells(
     pairs = []
     # Pairs that are not in `places` are not comparable, so they are never ranked together.
     comparable = np.diag([not cell.numbers.is_empty() for cell in cells])
-    for left, right in places:
-        reason = reason_not_comparable(numbers, cells, left, right, across)
-        cluster_counts = [numbers.without[place].shape[1] for place in (left, right)]
-        is_paired = share_clusters(cells[left], cells[right], cluster_counts)
-        pairs.append(Pair(left, right, is_paired, reason))
-        comparable[left, right] = comparable[right, left] = reason is None
+    for cell, other_cell in places:
+        reason = reason_not_comparable(numbers, cells, cell, other_cell, across)
+        cluster_counts = [numbers.without[place].shape[1] for place in (cell, other_cell)]
+        is_paired = share_clusters(cells[cell], cells[other_cell], cluster_counts)
+        pairs.append(Pair(cell, other_cell, is_paired, reason))
+        comparable[cell, other_cell] = comparable[other_cell, cell] = reason is None
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in COMPARISON_TABLES}
     for kind in numbers.kinds if pairs else ():
         measure = str(numbers.keys["measure"][int(kind.rows[0])])

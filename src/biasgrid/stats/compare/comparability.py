@@ -39,8 +39,8 @@ FACT_NAMES = {"instances_sha256": "instances"}
 def reason_not_comparable(
     numbers: CellNumbersMatrix,
     cells: Sequence[ComparedCell],
-    left: int,
-    right: int,
+    cell: int,
+    other_cell: int,
     across: Collection[str],
 ) -> str | None:
     """Returns why two cells may not be compared, None if they may.
@@ -48,20 +48,20 @@ def reason_not_comparable(
     Args:
         numbers: the numbers of all cells.
         cells: all cells.
-        left: the position of a cell.
-        right: the position of another one.
+        cell: the position of a cell.
+        other_cell: the position of another one.
         across: the facts in which they may differ, of `how_asked.ACROSS`.
     """
-    sides = [cells[place] for place in (left, right)]
-    models_without_numbers = [cell.model for cell in sides if cell.numbers.is_empty()]
+    sides = [cells[place] for place in (cell, other_cell)]
+    models_without_numbers = [side.model for side in sides if side.numbers.is_empty()]
     if models_without_numbers:
         names = " and ".join(dict.fromkeys(models_without_numbers))
         return f"nothing is measurable of {names}"
-    problem = unlike([cell.how_asked for cell in sides], across)
+    problem = unlike([side.how_asked for side in sides], across)
     if problem:
         return problem
-    if (numbers.has_part[left] != numbers.has_part[right]).any():
-        return unlike_lists(numbers, cells, (left, right))
+    if (numbers.has_part[cell] != numbers.has_part[other_cell]).any():
+        return unlike_lists(numbers, cells, (cell, other_cell))
     return None
 
 
@@ -85,11 +85,11 @@ def pairs_on_one_scale(
     comparable_here = comparable.copy()
     pairs_here = []
     for pair in pairs:
-        askings = [cells[place].how_asked for place in (pair.left, pair.right)]
+        askings = [cells[place].how_asked for place in (pair.cell, pair.other_cell)]
         reason = pair.reason or unlike_scales(measure, askings)
         pairs_here.append(pair._replace(reason=reason))
-        comparable_here[pair.left, pair.right] = reason is None
-        comparable_here[pair.right, pair.left] = reason is None
+        comparable_here[pair.cell, pair.other_cell] = reason is None
+        comparable_here[pair.other_cell, pair.cell] = reason is None
     return pairs_here, comparable_sets(comparable_here)
 
 

@@ -122,12 +122,12 @@ def convergence(
     for dataset, (_, measure) in datasets.items():
         numbers.extend(dataset_group_numbers(with_noise, dataset, measure))
     rows = []
-    for left, right in combinations(numbers, 2):
-        family, _ = datasets[left.name[0]]
-        other_family, _ = datasets[right.name[0]]
+    for number, other_number in combinations(numbers, 2):
+        family, _ = datasets[number.name[0]]
+        other_family, _ = datasets[other_number.name[0]]
         if family == other_family:
             continue
-        row = correlation_row(left, right, alpha)
+        row = correlation_row(number, other_number, alpha)
         if row is not None:
             rows.append(row)
     empty = empty_table(CONVERGENCE)
@@ -249,19 +249,19 @@ def mean_differences(pairs: pl.DataFrame) -> pl.DataFrame:
 
 
 def correlation_row(
-    left: GroupNumbers, right: GroupNumbers, alpha: float
+    number: GroupNumbers, other_number: GroupNumbers, alpha: float
 ) -> dict[str, object] | None:
     """Correlates two numbers over the groups that both have.
 
     Args:
-        left: a number of one dataset.
-        right: a number of another one.
+        number: a number of one dataset.
+        other_number: a number of another one.
         alpha: 1 - level of the interval.
 
     Returns:
         A row of `CONVERGENCE`; None if no model has enough groups in common.
     """
-    sides = common_numbers(left, right)
+    sides = common_numbers(number, other_number)
     models, groups = sides[0].models, sides[0].groups
     if not models:
         return None
@@ -272,8 +272,8 @@ def correlation_row(
     is_known = not np.isnan(value)
     low, high = group_correlation_interval(value, correlations_without_each(*ranks), alpha)
     ceiling = rank_correlation(float(np.sqrt(np.prod(reliabilities))), len(groups))
-    row: dict[str, object] = dict(zip(NUMBER_KEYS, left.name, strict=True))
-    for key, name in zip(NUMBER_KEYS, right.name, strict=True):
+    row: dict[str, object] = dict(zip(NUMBER_KEYS, number.name, strict=True))
+    for key, name in zip(NUMBER_KEYS, other_number.name, strict=True):
         row[f"other_{key}"] = name
     return row | {
         "value": value if is_known else None,
@@ -287,40 +287,40 @@ def correlation_row(
     }
 
 
-def common_numbers(left: GroupNumbers, right: GroupNumbers) -> list[GroupNumbers]:
+def common_numbers(number: GroupNumbers, other_number: GroupNumbers) -> list[GroupNumbers]:
     """Returns two numbers for the groups that both have, and the models with enough of them.
 
     A group that both datasets have stays if a model lacks it in one of them: its value is NaN.
 
     Args:
-        left: a number of one dataset.
-        right: a number of another one.
+        number: a number of one dataset.
+        other_number: a number of another one.
 
     Returns:
         Both, with the same models and groups in the same order. There are no models if none has
         `FEWEST_GROUPS` groups in both.
     """
-    folded_groups = dict.fromkeys(fold_name(name) for name in left.groups)
-    other_groups = {fold_name(name) for name in right.groups}
+    folded_groups = dict.fromkeys(fold_name(name) for name in number.groups)
+    other_groups = {fold_name(name) for name in other_number.groups}
     groups = [name for name in folded_groups if name in other_groups]
-    models = [name for name in left.models if name in right.models]
-    sides = [numbers.select(models, groups) for numbers in (left, right)]
+    models = [name for name in number.models if name in other_number.models]
+    sides = [side.select(models, groups) for side in (number, other_number)]
     has_both = ~np.isnan(sides[0].values) & ~np.isnan(sides[1].values)
     has_enough = has_both.sum(axis=1) >= FEWEST_GROUPS
     models_with_enough = [model for model, enough in zip(models, has_enough, strict=True) if enough]
     return [side.select(models_with_enough, groups) for side in sides]
 
 
-def correlations_without_each(left: FloatArray, right: FloatArray) -> FloatArray:
+def correlations_without_each(ranks: FloatArray, other_ranks: FloatArray) -> FloatArray:
     """Returns the correlation of ranks without each group in turn, shape (groups,).
 
     Args:
-        left: ranks within models, shape (models, groups), from `ranks_within`.
-        right: the ranks by the other number, likewise.
+        ranks: ranks within models, shape (models, groups), from `ranks_within`.
+        other_ranks: the ranks by the other number, likewise.
     """
     correlations = []
-    for group in range(left.shape[1]):
-        sides = [np.delete(ranks, group, axis=1) for ranks in (left, right)]
+    for group in range(ranks.shape[1]):
+        sides = [np.delete(side, group, axis=1) for side in (ranks, other_ranks)]
         correlations.append(within_model_correlation(*sides))
     return np.array(correlations)
 
@@ -339,17 +339,18 @@ def ranks_within(values: FloatArray) -> FloatArray:
     return np.where(np.isnan(values), np.nan, smaller + (equal + 1) / 2)
 
 
-def within_model_correlation(left: FloatArray, right: FloatArray) -> float:
+def within_model_correlation(ranks: FloatArray, other_ranks: FloatArray) -> float:
     """Returns the correlation of ranks within models, pooled over models.
 
     Args:
-        left: ranks, shape (models, groups), NaN for the same groups as in `right`.
-        right: likewise.
+        ranks: shape (models, groups), NaN for the same groups as in `other_ranks`.
+        other_ranks: likewise.
 
     Returns:
         NaN if all ranks of one side are equal.
     """
-    deviations = [ranks - np.nanmean(ranks, axis=1, keepdims=True) for ranks in (left, right)]
+    sides = (ranks, other_ranks)
+    deviations = [side - np.nanmean(side, axis=1, keepdims=True) for side in sides]
     products = np.nansum(deviations[0] * deviations[1])
     squares = [np.nansum(side**2) for side in deviations]
     return float(divide(products, np.sqrt(squares[0] * squares[1])))

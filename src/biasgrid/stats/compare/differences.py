@@ -31,17 +31,17 @@ MarksOfMeasures = Mapping[str, Sequence[Mark]]
 
 
 class Pair(NamedTuple):
-    """Two models that are compared: differences are those of left - right.
+    """Two models that are compared: differences are numbers of `cell` - numbers of `other_cell`.
 
     Attributes:
-        left: the position of a cell among all.
-        right: the position of the cell whose numbers are subtracted.
+        cell: the position of a cell among all.
+        other_cell: the position of the cell whose numbers are subtracted.
         is_paired: whether the same clusters can be left out of both, see `share_clusters`.
         reason: why they may not be compared, None if they may.
     """
 
-    left: int
-    right: int
+    cell: int
+    other_cell: int
     is_paired: bool
     reason: str | None
 
@@ -124,17 +124,19 @@ class PairDifference(NamedTuple):
     clusters: IntArray
 
 
-def share_clusters(left: ComparedCell, right: ComparedCell, cluster_counts: Sequence[int]) -> bool:
+def share_clusters(
+    cell: ComparedCell, other_cell: ComparedCell, cluster_counts: Sequence[int]
+) -> bool:
     """Whether two cells have the same clusters, so that each can be left out of both.
 
     Args:
-        left: a cell.
-        right: another one.
+        cell: a cell.
+        other_cell: another one.
         cluster_counts: the number of clusters of each in `CellNumbersMatrix.without`.
     """
-    if left.templates is None or left.templates != right.templates:
+    if cell.templates is None or cell.templates != other_cell.templates:
         return False
-    return left.units == right.units and len({*cluster_counts}) == 1
+    return cell.units == other_cell.units and len({*cluster_counts}) == 1
 
 
 def model_differences(
@@ -232,7 +234,7 @@ def pair_difference(
         no_clusters = np.zeros(number_count, dtype=np.int64)
         no_source = VarianceSource(unknown, unknown)
         return PairDifference(unknown, unknown, no_limit, no_source, no_floor, no_clusters)
-    values = numbers.values[pair.left, kind.rows] - numbers.values[pair.right, kind.rows]
+    values = numbers.values[pair.cell, kind.rows] - numbers.values[pair.other_cell, kind.rows]
     counts = pair_share_counts(numbers, kind, pair)
     if counts is not None:
         shares = estimate_share_differences(counts)
@@ -246,10 +248,10 @@ def pair_difference(
         without = pair_jackknife_values(numbers, kind, pair)
         source, clusters = over_clusters(without, numbers.keys[kind.rows], kind)
     else:
-        left, left_clusters = over_cells[pair.left]
-        right, right_clusters = over_cells[pair.right]
-        source = welch_variance(left, right)
-        clusters = np.minimum(left_clusters, right_clusters)
+        cell_source, cell_clusters = over_cells[pair.cell]
+        other_source, other_clusters = over_cells[pair.other_cell]
+        source = welch_variance(cell_source, other_source)
+        clusters = np.minimum(cell_clusters, other_clusters)
     return PairDifference(values, values, no_limit, source, no_floor, clusters)
 
 
@@ -263,7 +265,7 @@ def other_variances(
     """
     names = numbers.keys[kind.rows]
     factors_of_pairs = [
-        factor_variances(names, numbers.over_more[pair.left], numbers.over_more[pair.right])
+        factor_variances(names, numbers.over_more[pair.cell], numbers.over_more[pair.other_cell])
         for pair in pairs
     ]
     most = max(factors_of_pairs, key=lambda factors: len(factors.sources))
@@ -307,28 +309,28 @@ def pair_share_counts(
     """Returns the counts behind the shares of a pair.
 
     Returns:
-        Shape (numbers, clusters, 4): counted answers and cases of the left, then of the right
-        model, as `estimate_share_differences` takes them. If models were not asked the same
-        templates, the clusters of the left model come before those of the right one, in which it
-        has no cases.
+        Shape (numbers, clusters, 4): counted answers and cases of the cell, then of the other
+        cell, as `estimate_share_differences` takes them. If models were not asked the same
+        templates, the clusters of the cell come before those of the other one, in which it has
+        no cases.
         None if a number of the kind is no share, or if there are no cases.
     """
     sides = []
-    for place in (pair.left, pair.right):
+    for place in (pair.cell, pair.other_cell):
         counts, clusters = numbers.shares[place], numbers.without[place].shape[1]
         has_number = ~np.isnan(numbers.values[place, kind.rows])
         if not counts.keys() >= {*kind.rows[has_number].tolist()}:
             return None
         nothing = np.zeros((clusters, 2))
         sides.append(np.stack([counts.get(row, nothing) for row in kind.rows.tolist()]))
-    left, right = sides
-    if not (left.any() or right.any()):
+    own_counts, other_counts = sides
+    if not (own_counts.any() or other_counts.any()):
         return None
     if pair.is_paired:
-        return np.concatenate([left, right], axis=2)
-    left = np.pad(left, [(0, 0), (0, 0), (0, 2)])
-    right = np.pad(right, [(0, 0), (0, 0), (2, 0)])
-    return np.concatenate([left, right], axis=1)
+        return np.concatenate([own_counts, other_counts], axis=2)
+    own_counts = np.pad(own_counts, [(0, 0), (0, 0), (0, 2)])
+    other_counts = np.pad(other_counts, [(0, 0), (0, 0), (2, 0)])
+    return np.concatenate([own_counts, other_counts], axis=1)
 
 
 def pair_jackknife_values(
@@ -339,9 +341,14 @@ def pair_jackknife_values(
     A number that has nothing of a cluster, which the other model's number has, is the same without
     the cluster.
     """
-    left, right = (numbers.without[place][kind.rows] for place in (pair.left, pair.right))
+    without, other_without = (
+        numbers.without[place][kind.rows] for place in (pair.cell, pair.other_cell)
+    )
     sides = []
-    for own, opposite, place in ((left, right, pair.left), (right, left, pair.right)):
+    for own, opposite, place in (
+        (without, other_without, pair.cell),
+        (other_without, without, pair.other_cell),
+    ):
         is_known = ~np.isnan(own).all(axis=1, keepdims=True)
         lacks_cluster = np.isnan(own) & ~np.isnan(opposite) & is_known
         full_values = numbers.values[place, kind.rows][:, None]
@@ -349,12 +356,14 @@ def pair_jackknife_values(
     return sides[0] - sides[1]
 
 
-def welch_variance(left: VarianceSource, right: VarianceSource) -> VarianceSource:
+def welch_variance(source: VarianceSource, other_source: VarianceSource) -> VarianceSource:
     """Returns the variance of a difference of independent numbers (Welch and Satterthwaite)."""
-    variance = left.variance + right.variance
+    variance = source.variance + other_source.variance
     with np.errstate(invalid="ignore", divide="ignore"):
-        df = variance**2 / (left.variance**2 / left.df + right.variance**2 / right.df)
-    return VarianceSource(variance, np.where((left.df > 0) & (right.df > 0), df, 0))
+        spread = source.variance**2 / source.df
+        other_spread = other_source.variance**2 / other_source.df
+        df = variance**2 / (spread + other_spread)
+    return VarianceSource(variance, np.where((source.df > 0) & (other_source.df > 0), df, 0))
 
 
 def comparison_rows(
@@ -389,11 +398,11 @@ def comparison_rows(
         name: pl.Series(column[place])
         for name, column in difference_columns(differences, settings.alpha).items()
     }
-    left_cells = np.array([pair.left for pair in pairs])[pair_of_row]
-    right_cells = np.array([pair.right for pair in pairs])[pair_of_row]
+    cell_positions = np.array([pair.cell for pair in pairs])[pair_of_row]
+    other_positions = np.array([pair.other_cell for pair in pairs])[pair_of_row]
     rows = kind.rows[number_of_row]
-    values = pl.Series(numbers.values[left_cells, rows])
-    other_values = pl.Series(numbers.values[right_cells, rows])
+    values = pl.Series(numbers.values[cell_positions, rows])
+    other_values = pl.Series(numbers.values[other_positions, rows])
     names = numbers.keys[rows]
     ranges = original_marks(kind, names, marks)
     is_known = columns["difference"].is_not_nan()
@@ -503,13 +512,13 @@ def pair_columns(
         pairs: the pairs of models.
     """
     asked_differently = [
-        differences_in_asking([cells[pair.left].how_asked, cells[pair.right].how_asked])
+        differences_in_asking([cells[pair.cell].how_asked, cells[pair.other_cell].how_asked])
         for pair in pairs
     ]
     return pl.DataFrame(
         {
-            "model": [cells[pair.left].model for pair in pairs],
-            "other_model": [cells[pair.right].model for pair in pairs],
+            "model": [cells[pair.cell].model for pair in pairs],
+            "other_model": [cells[pair.other_cell].model for pair in pairs],
             "paired": [pair.is_paired for pair in pairs],
             "tests": (~np.isnan(differences.values)).sum(axis=1),
             "asked_differently": pl.Series(asked_differently, dtype=pl.String),
@@ -523,7 +532,7 @@ def rows_to_keep(
     """Whether differences become rows of the table, shape (pairs, numbers)."""
     if not differences.kind.is_of_parts:
         present = numbers.has_number[:, differences.kind.rows]
-        has_either = [present[pair.left] | present[pair.right] for pair in pairs]
+        has_either = [present[pair.cell] | present[pair.other_cell] for pair in pairs]
         return np.array(has_either).reshape(differences.shape)
     size = np.where(np.isnan(differences.values), -1, np.abs(differences.values))
     largest_places = np.argsort(-size, axis=1, kind="stable")[:, :PARTS_KEPT]
@@ -555,7 +564,9 @@ def reasons(
     texts: list[str | None] = [None] * len(rows)
     for place in np.flatnonzero(lacks_interval).tolist():
         pair, row = row_pairs[place], int(rows[place])
-        lacking = [cells[side].model for side in (pair.left, pair.right) if not present[side, row]]
+        lacking = [
+            cells[side].model for side in (pair.cell, pair.other_cell) if not present[side, row]
+        ]
         missing = f"{lacking[0]} has no such number" if lacking else NO_DIFFERENCE_INTERVAL
         texts[place] = pair.reason or missing
     return pl.Series(texts, dtype=pl.String)

@@ -94,12 +94,13 @@ def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
         cells: how both were asked; exactly two.
         across: the facts that may differ.
     """
-    left, right = cells
+    facts, other_facts = cells
     for name in ACROSS:
-        if name in across or left.get(name) == right.get(name):
+        if name in across or facts.get(name) == other_facts.get(name):
             continue
         verb = "scored" if name == SCORING else "asked"
-        return f"{verb} in different ways: {left.get(name, 'none')} and {right.get(name, 'none')}"
+        values = f"{facts.get(name, 'none')} and {other_facts.get(name, 'none')}"
+        return f"{verb} in different ways: {values}"
     return None
 
 

@@ -62,7 +62,7 @@ NO_OTHER_FACTORS = OtherFactors((), "")
 
 
 def factor_variances(
-    keys: pl.DataFrame, left: Sequence[Sums], right: Sequence[Sums]
+    keys: pl.DataFrame, sums: Sequence[Sums], other_sums: Sequence[Sums]
 ) -> OtherFactors:
     """Returns the variances of differences of two models over names, persons and prompt formats.
 
@@ -73,14 +73,14 @@ def factor_variances(
 
     Args:
         keys: the columns `ROW` of the numbers.
-        left: the sums of one model, from `claims_over_more`.
-        right: the sums of the model that is subtracted.
+        sums: the sums of one model, from `claims_over_more`.
+        other_sums: the sums of the model that is subtracted.
 
     Returns:
         Arrays of shape (numbers,), in the order of `keys`.
     """
-    parts = place_parts(keys, left)
-    other_parts = place_parts(keys, right)
+    parts = place_parts(keys, sums)
+    other_parts = place_parts(keys, other_sums)
     # Numbers of a kind may be of several parts, such as one for each bias type.
     factors = [part_factors(keys, part, other_parts) for part in parts]
     return join_parts([known for known in factors if known is not None], len(keys))
@@ -142,13 +142,11 @@ def part_factors(
         opposite_parts: the sums of the model that is subtracted.
     """
     for opposite in opposite_parts:
-        has_left, has_right = part.places >= 0, opposite.places >= 0
-        if (has_left & has_right).any():
-            rows = np.flatnonzero(has_left | has_right)
-            left_places, right_places = part.places[rows].tolist(), opposite.places[rows].tolist()
-            differences = subtract_sums(
-                keys[rows], part.sums, left_places, opposite.sums, right_places
-            )
+        has_place, has_other_place = part.places >= 0, opposite.places >= 0
+        if (has_place & has_other_place).any():
+            rows = np.flatnonzero(has_place | has_other_place)
+            places, other_places = part.places[rows].tolist(), opposite.places[rows].tolist()
+            differences = subtract_sums(keys[rows], part.sums, places, opposite.sums, other_places)
             return FactorsOfPart(rows, difference_factors(differences))
     return None
 
@@ -204,33 +202,33 @@ def join_parts(parts: Sequence[FactorsOfPart], number_count: int) -> OtherFactor
 
 def subtract_sums(
     keys: pl.DataFrame,
-    left: Sums,
-    left_places: Sequence[int],
-    right: Sums,
-    right_places: Sequence[int],
+    sums: Sums,
+    places: Sequence[int],
+    other_sums: Sums,
+    other_places: Sequence[int],
 ) -> Sums:
-    """Returns sums whose means are the differences of two models' means, unit by unit.
+    """Subtracts the sums of two models, so that the means of units are subtracted.
 
     Args:
         keys: the columns `ROW` of the numbers.
-        left: the sums of one model.
-        left_places: the positions of the numbers there, -1 if absent.
-        right: the sums of the model that is subtracted.
-        right_places: the positions of the numbers there, -1 if absent.
+        sums: the sums of one model.
+        places: the positions of the numbers there, -1 if absent.
+        other_sums: the sums of the model that is subtracted.
+        other_places: the positions of the numbers there, -1 if absent.
 
     Returns:
-        Sums along the factors that both have, with the settings of `left`.
+        Sums along the factors that both have, with the settings of `sums`.
     """
     along = {}
-    for factor, left_along in left.along.items():
-        right_along = right.along.get(factor)
-        if right_along is None:
+    for factor, own_along in sums.along.items():
+        other_along = other_sums.along.get(factor)
+        if other_along is None:
             continue
-        units = list(dict.fromkeys([*left_along.units, *right_along.units]))
-        left_sums = aligned(left_along, units, left_places)
-        right_sums = aligned(right_along, units, right_places)
-        along[factor] = Along(units, subtract_units(left_sums, right_sums))
-    return replace(left, keys=keys, along=along)
+        units = list(dict.fromkeys([*own_along.units, *other_along.units]))
+        unit_sums = aligned(own_along, units, places)
+        other_unit_sums = aligned(other_along, units, other_places)
+        along[factor] = Along(units, subtract_units(unit_sums, other_unit_sums))
+    return replace(sums, keys=keys, along=along)
 
 
 def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatArray:
@@ -252,22 +250,22 @@ def aligned(along: Along, units: Sequence[str], places: Sequence[int]) -> FloatA
     return sums
 
 
-def subtract_units(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Returns sums whose means are differences of two models' means, with the counts of the left.
+def subtract_units(sums: FloatArray, other_sums: FloatArray) -> FloatArray:
+    """Subtracts the means of two models, unit by unit, and keeps the counts of the first.
 
     Args:
-        left: shape (numbers, units, columns): sum, count, sum, count, ...
-        right: likewise.
+        sums: shape (numbers, units, columns): sum, count, sum, count, ...
+        other_sums: likewise.
 
     Returns:
         The same shape; sum and count are 0 if one of the models has no case.
     """
-    differences = np.zeros_like(left)
-    for column in range(0, left.shape[2], 2):
-        sums, counts = left[..., column], left[..., column + 1]
-        other_sums, other_counts = right[..., column], right[..., column + 1]
+    differences = np.zeros_like(sums)
+    for column in range(0, sums.shape[2], 2):
+        totals, counts = sums[..., column], sums[..., column + 1]
+        other_totals, other_counts = other_sums[..., column], other_sums[..., column + 1]
         has_both = (counts > 0) & (other_counts > 0)
-        means = divide(sums, counts) - divide(other_sums, other_counts)
+        means = divide(totals, counts) - divide(other_totals, other_counts)
         differences[..., column] = np.where(has_both, means * counts, 0)
         differences[..., column + 1] = np.where(has_both, counts, 0)
     return differences

@@ -43,7 +43,7 @@ class RankedNumber(NamedTuple):
         row: the position of the number among all numbers.
         sizes: shape (cells,), the numbers or, for signed ones, their distances from equal
             treatment; NaN if a cell has no such number.
-        differences: shape (pairs,), above 0 if the left model has the larger size.
+        differences: shape (pairs,), above 0 if `Pair.cell` has the larger size.
         p: shape (pairs,), p-values of equal sizes; NaN if that is not tested.
     """
 
@@ -82,7 +82,7 @@ def ranked_number(
         return RankedNumber(row, values, pair_differences, p)
     # Mirror images of all cells follow the cells, so the difference from a mirror image is the sum
     # of two distances from equal treatment.
-    mirrored_pairs = [pair._replace(right=pair.right + len(values)) for pair in pairs]
+    mirrored_pairs = [pair._replace(other_cell=pair.other_cell + len(values)) for pair in pairs]
     with_images = with_mirror_images(numbers, kind, fair)
     sums = model_differences(with_images, kind, mirrored_pairs, settings)
     sizes = np.abs(values - fair)
@@ -201,12 +201,12 @@ def significantly_larger(
     """
     index = {member: position for position, member in enumerate(members)}
     tested_pairs = [
-        place for place, pair in enumerate(pairs) if pair.left in index and pair.right in index
+        place for place, pair in enumerate(pairs) if pair.cell in index and pair.other_cell in index
     ]
     larger = np.zeros((len(members), len(members)), dtype=np.bool_)
     for place, p in zip(tested_pairs, holm(ranked.p[tested_pairs]), strict=True):
         if p <= alpha:
-            left, right = index[pairs[place].left], index[pairs[place].right]
-            is_left_larger = ranked.differences[place] > 0
-            larger[(left, right) if is_left_larger else (right, left)] = True
+            member, other_member = index[pairs[place].cell], index[pairs[place].other_cell]
+            is_member_larger = ranked.differences[place] > 0
+            larger[(member, other_member) if is_member_larger else (other_member, member)] = True
     return larger

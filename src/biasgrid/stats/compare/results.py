@@ -31,16 +31,16 @@ class Difference(NamedTuple):
 
     Attributes:
         dataset: its name.
-        left_name: the name of a model, with its folder of results if two runs are compared.
-        right_name: the name of the model whose numbers are subtracted, likewise.
+        name: the name of a model, with its folder of results if two runs are compared.
+        other_name: the name of the model whose numbers are subtracted, likewise.
         rows: rows of `COMPARISONS` about these two.
-        evidence: rows of `EVIDENCE` of both, those of the left model first.
+        evidence: rows of `EVIDENCE` of both, those of the first model first.
         level: the level of intervals, such as 0.95.
     """
 
     dataset: str
-    left_name: str
-    right_name: str
+    name: str
+    other_name: str
     rows: pl.DataFrame
     evidence: pl.DataFrame
     level: float
@@ -64,14 +64,14 @@ class Difference(NamedTuple):
 
 
 def compare_two_models(
-    results: Path, left: str, right: str, dataset: str | None
+    results: Path, model: str, other_model: str, dataset: str | None
 ) -> list[Difference]:
     """Returns the differences of two models, on all datasets that both answered or on one of them.
 
     Args:
         results: the folder of results.
-        left: a model.
-        right: the model whose numbers are subtracted.
+        model: a model.
+        other_model: the model whose numbers are subtracted.
         dataset: the dataset, None for all.
 
     Raises:
@@ -88,28 +88,30 @@ def compare_two_models(
             f"{results} compares no models; `biasgrid summary {results}` shows which "
             "models were measured"
         )
-    for name in (left, right):
+    for name in (model, other_model):
         refuse_unknown(name, models, f"{results}: no model", dataset)
-    if left == right:
+    if model == other_model:
         raise UserError(
-            f"{left!r} is given twice; expected two different models, or another folder of results"
+            f"{model!r} is given twice; expected two different models, or another folder of results"
         )
     differences = []
     for name in names:
-        own_rows = two_model_rows(rows.filter(dataset=name), left, right)
+        own_rows = two_model_rows(rows.filter(dataset=name), model, other_model)
         if len(own_rows):
-            evidence = pl.concat([read_evidence(results, name, model) for model in (left, right)])
+            evidence = pl.concat(
+                [read_evidence(results, name, side) for side in (model, other_model)]
+            )
             level = comparison_settings(results / f"comparisons/{name}.parquet").level
-            differences.append(Difference(name, left, right, own_rows, evidence, level))
+            differences.append(Difference(name, model, other_model, own_rows, evidence, level))
     if not differences:
-        raise UserError(f"no dataset of {results} was asked of both {left!r} and {right!r}")
+        raise UserError(f"no dataset of {results} was asked of both {model!r} and {other_model!r}")
     return differences
 
 
-def two_model_rows(rows: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
-    """Returns the rows about two models, left - right, in whichever order the table has them."""
-    forward = rows.filter(model=left, other_model=right)
-    backward = rows.filter(model=right, other_model=left)
+def two_model_rows(rows: pl.DataFrame, model: str, other_model: str) -> pl.DataFrame:
+    """Returns the rows about two models, turned if the table has them in the opposite order."""
+    forward = rows.filter(model=model, other_model=other_model)
+    backward = rows.filter(model=other_model, other_model=model)
     exchanges = {"difference": -pl.col("difference")}
     for low, high in INTERVAL_ENDS.items():
         # The upper end of a difference is the lower end of its opposite.

@@ -38,7 +38,7 @@ def difference_sentences(
         reasons = [row["reason"] for row in wholes if row["reason"]]
         reason = reasons[0] if reasons else "nothing measured"
         yield (
-            f"{difference.dataset}: {difference.left_name} and {difference.right_name} are "
+            f"{difference.dataset}: {difference.name} and {difference.other_name} are "
             f"not compared: {reason}"
         )
         return
@@ -54,8 +54,10 @@ def difference_sentence(row: Mapping[str, Any], difference: Difference) -> str:
         row: a row of `COMPARISONS`.
         difference: both models, and the level.
     """
-    left, right = difference.left_name, difference.right_name
-    values = f"{left} {format_number(row['value'])}, {right} {format_number(row['other_value'])}"
+    name, other_name = difference.name, difference.other_name
+    values = (
+        f"{name} {format_number(row['value'])}, {other_name} {format_number(row['other_value'])}"
+    )
     if row["low"] is None:
         return f"{values}; {row['reason'] or 'no interval'}: not distinguishable"
     ends = f"{format_number(row['low'])} to {format_number(row['high'])}"
@@ -64,4 +66,4 @@ def difference_sentence(row: Mapping[str, Any], difference: Difference) -> str:
     if row["q"] is None or row["q"] > SIGNIFICANT:
         return f"not distinguishable ({values}; {interval})"
     place = "above" if row["difference"] > 0 else "below"
-    return f"{left} is {place} {right} ({values}; {interval}, q {row['q']:.2g})"
+    return f"{name} is {place} {other_name} ({values}; {interval}, q {row['q']:.2g})"
