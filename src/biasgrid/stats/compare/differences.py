@@ -248,10 +248,10 @@ def pair_difference(
         without = pair_jackknife_values(numbers, kind, pair)
         source, clusters = over_clusters(without, numbers.keys[kind.rows], kind)
     else:
-        cell_source, cell_clusters = over_cells[pair.cell]
-        other_source, other_clusters = over_cells[pair.other_cell]
+        cell_source, cluster_count = over_cells[pair.cell]
+        other_source, other_count = over_cells[pair.other_cell]
         source = welch_variance(cell_source, other_source)
-        clusters = np.minimum(cell_clusters, other_clusters)
+        clusters = np.minimum(cluster_count, other_count)
     return PairDifference(values, values, no_limit, source, no_floor, clusters)
 
 
