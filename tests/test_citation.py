@@ -83,7 +83,7 @@ def test_all_that_is_cited_is_listed_and_all_that_is_listed_is_cited() -> None:
     )
 
 
-def test_the_papers_numbers_are_those_of_the_benchmarks() -> None:
+def test_the_papers_numbers_match_the_benchmarks() -> None:
     field = PAPER.split("# State of the field")[1].split("# Software design")[0]
     assert (
         len(re.findall(r"-->\d+\.\d+ times", field))

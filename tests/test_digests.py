@@ -29,7 +29,7 @@ class Person(NamedTuple):
 OLD = Sentence("Old", forms=("a", "b"), where="line 1")
 
 
-def test_a_digest_is_that_of_json_with_names() -> None:
+def test_a_digest_matches_json_with_names() -> None:
     text = '[{"forms": ["a", "b"], "text": "Old"}, "prompt", null]'
     assert digest_fields(OLD, "prompt", None) == sha256(text.encode()).hexdigest()[:16]
 

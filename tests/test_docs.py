@@ -161,7 +161,7 @@ def test_the_scale_of_large_values_is_of_the_published_figures_and_of_a_demo() -
     ]
 
 
-def test_tables_of_benchmarks_are_those_that_their_scripts_wrote() -> None:
+def test_tables_of_benchmarks_match_their_scripts() -> None:
     tables = runpy.run_path(str(ROOT / "docs/benchmark_numbers.py"))["benchmark_tables"]()
     page = read_document("docs/benchmarks.md")
     assert with_tables(page, tables) == page
@@ -186,7 +186,7 @@ def test_the_example_of_intervals_prints_what_is_shown_and_is_what_the_package_d
 
 
 @pytest.mark.parametrize(("mistake", "message"), MISTAKES)
-def test_a_mistake_in_the_worked_example_is_told(
+def test_a_mistake_in_the_worked_example_is_reported(
     mistake: tuple[str, str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (file, before, after), files = mistake, shown_files(OWN_DATA)

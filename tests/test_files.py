@@ -121,13 +121,13 @@ def test_a_write_that_the_system_breaks_off_leaves_the_old_file_and_nothing_else
     assert names(tmp_path) == [name]
 
 
-def test_a_full_disk_is_told_as_such() -> None:
+def test_a_full_disk_is_reported_as_such() -> None:
     message = "out.txt: cannot be written, because the disk is full; free some space and run again"
     with pytest.raises(UserError, match=message), explain_refusal("out.txt"):
         Path("/dev/full").write_text("text")
 
 
-def test_other_refusals_of_the_system_are_told_with_their_reason(tmp_path: Path) -> None:
+def test_other_refusals_of_the_system_are_reported_with_their_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"file/below: cannot be written \(File exists\); fix that"):
         write_text(tmp_path / "file" / "below", "text")

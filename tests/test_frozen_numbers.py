@@ -41,7 +41,7 @@ def test_each_change_is_seen(change: pl.Expr, missing: int, added: int, moved: i
     assert found.count == missing + added + moved
 
 
-def test_rows_are_found_whatever_their_order_and_those_that_are_gone_are_seen() -> None:
+def test_rows_are_matched_in_any_order_and_missing_ones_are_reported() -> None:
     assert len(values_of(TABLE)) == 9
     assert compare(values_of(TABLE), values_of(TABLE.reverse())).count == 0
     assert len(compare(values_of(TABLE), values_of(TABLE.head(2))).missing) == 2
@@ -49,7 +49,7 @@ def test_rows_are_found_whatever_their_order_and_those_that_are_gone_are_seen() 
     assert len(compare(values_of(TABLE), values_of(twice)).added) == 2
 
 
-def test_moves_are_told_before_and_after_the_largest_first() -> None:
+def test_moves_are_reported_before_and_after_the_largest_first() -> None:
     changed = TABLE.with_columns(
         value=pl.Series([0.75, None, 0.125]), flag=pl.Series([None, None, "new"])
     )

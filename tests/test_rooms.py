@@ -171,7 +171,7 @@ def test_an_assignment_expression_binds_a_new_name() -> None:
     assert wrong == []
 
 
-def test_no_code_stands_in_a_package_file() -> None:
+def test_no_code_is_in_a_package_file() -> None:
     for module in modules():
         # What notebooks import, so that `import biasgrid` takes no time.
         if module.endswith(".__init__"):

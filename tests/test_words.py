@@ -235,7 +235,7 @@ def test_the_sentences_of_guides_are_short_and_plain() -> None:
     assert faults == []
 
 
-def test_sentences_are_those_of_prose() -> None:
+def test_sentences_come_from_prose() -> None:
     prose = "One `a. B` is\n[here](x.md). Two (e.g. this) has 0.29.\n\n- Three.\n- Four\n  goes on."
     page = f"# A title. B\n\n```sh\nCode. Code\n```\n\n| A. B | c |\n\n{prose}\n"
     assert [*sentences(page)] == [

@@ -29,7 +29,7 @@ def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("row", ADDRESSES, ids=lambda row: f"{row.address[:30]!a}-{row.does}")
-def test_a_bad_address_is_told_in_one_message(
+def test_a_bad_address_is_reported_in_one_message(
     row: BadAddress, server: FileServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name, value in row.does.items():

@@ -42,7 +42,7 @@ def test_the_dumps_that_are_changed_have_no_faults(of: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("row", DUMPS, ids=lambda row: f"{row.of}-{row.at}-{str(row.put)[:20]!a}")
-def test_a_bad_dump_is_told_in_one_message(row: BadDump, tmp_path: Path) -> None:
+def test_a_bad_dump_is_reported_in_one_message(row: BadDump, tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_bytes(row.content())
     message = told(tmp_path)
     assert message.startswith("1 fault in the input:\n  dump.json")
@@ -68,6 +68,6 @@ def test_what_is_no_file_is_not_read(name: str, message: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("out", ["dump.json", "dump.json/tables", "/dev/null/x"])
-def test_a_folder_that_cannot_be_made_is_told(out: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(out: str, tmp_path: Path) -> None:
     (tmp_path / "dump.json").write_bytes(BadDump("spans", "", str, ()).content())
     assert "cannot be written" in told(tmp_path, out=out)

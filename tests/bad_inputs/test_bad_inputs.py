@@ -87,7 +87,7 @@ def test_the_corpus_is_large() -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.at}-{str(row.put)[:20]!a}")
-def test_a_bad_input_is_told_in_one_message(project: Path, row: Bad) -> None:
+def test_a_bad_input_is_reported_in_one_message(project: Path, row: Bad) -> None:
     change(project, row)
     message = told(project)
     assert [words for words in row.says if words not in message] == [], message
@@ -191,7 +191,7 @@ def test_a_file_that_is_too_large_is_not_read(project: Path) -> None:
         ),
     ],
 )
-def test_a_checkpoint_without_a_part_is_told(project: Path, file: str, message: str) -> None:
+def test_a_checkpoint_without_a_part_is_reported(project: Path, file: str, message: str) -> None:
     (project / "models/tiny" / file).unlink()
     assert message in told(project)
 

@@ -329,14 +329,16 @@ def warned(name: str, size: str, clusters: int, runs: int) -> float:
         ("loud", "none", False),
     ],
 )
-def test_wordings_of_one_template_are_told_and_no_others(name: str, size: str, alike: bool) -> None:
+def test_wordings_of_one_template_are_reported_and_no_others(
+    name: str, size: str, alike: bool
+) -> None:
     found = warned(name, size, 7, FEW)
     assert found == 1.0 if alike else found <= 0.05
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("clusters", [4, 5, 7, 14])
-def test_wordings_of_one_template_are_told_in_many_worlds(clusters: int) -> None:
+def test_wordings_of_one_template_are_reported_in_many_worlds(clusters: int) -> None:
     assert warned("rewordings", "dense", clusters, MANY) == 1.0
     for name, size in (("additive", "dense"), ("skewed", "none")):
         assert warned(name, size, clusters, MANY) <= 0.01
@@ -369,7 +371,7 @@ def test_numbers_that_do_not_vary_have_a_test_by_signs(clusters: int) -> None:
     assert (set(rows["reason"]), set(rows["method"])) == ({equal}, {"sign test"})
 
 
-def test_a_number_that_does_not_vary_borrows_from_those_that_do() -> None:
+def test_a_number_without_variance_borrows_from_numbers_with_variance() -> None:
     random = np.random.default_rng(1)
     values = additive(random, effects(random, "dense", 4), 5).values
     values[0, 0] = 0.5

@@ -81,7 +81,7 @@ def test_models_whose_names_differ_do_not_differ_in_groups_in_many_worlds(kind: 
     assert share_with_findings(kind, 200) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 200)
 
 
-def test_models_that_differ_in_a_group_are_told_apart() -> None:
+def test_models_that_differ_in_a_group_are_distinguished() -> None:
     random, found = np.random.default_rng(3), []
     for _ in range(10):
         rows = compared(

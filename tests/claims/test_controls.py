@@ -68,7 +68,7 @@ def power(times: float, runs: int) -> float:
 
 
 @pytest.mark.slow
-def test_nothing_stands_out_of_a_control_of_the_same_law() -> None:
+def test_no_number_exceeds_a_control_with_the_same_distribution() -> None:
     assert any_beyond(2.0, runs=40) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 40)
 
 
@@ -85,7 +85,7 @@ def test_a_control_without_any_size_changes_next_to_nothing() -> None:
     assert found[0] >= 0.9 * found[1] > 10
 
 
-def test_what_is_found_against_0_stands_beside_what_is_beyond_the_control() -> None:
+def test_tests_against_0_are_listed_next_to_tests_against_the_control() -> None:
     random = np.random.default_rng(6)
     rows = beside(theta_of(2.0, random), theta_of(2.0, random), 6)
     known, against_zero = claims(rows), rows.filter(~pl.col("is_claim"))
@@ -137,7 +137,7 @@ def test_numbers_that_are_not_tested_say_nothing_of_the_size_of_a_control() -> N
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [0.5, 2.0])
-def test_nothing_stands_out_of_controls_in_many_worlds(size: float) -> None:
+def test_few_numbers_exceed_controls_in_many_worlds(size: float) -> None:
     assert any_beyond(size, runs=400) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
 
 

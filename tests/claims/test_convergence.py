@@ -136,7 +136,7 @@ def test_the_size_of_a_control_is_no_noise() -> None:
     assert (unknown["ceiling"], unknown["corrected"]) == (None, None)
 
 
-def test_intervals_and_p_over_two_factors_tell_the_variance() -> None:
+def test_intervals_and_p_over_two_factors_match_the_variance() -> None:
     random = np.random.default_rng(9)
     chi = (random.chisquare(free, 40) / free for free in (6, 14))
     sources = [

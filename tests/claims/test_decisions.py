@@ -83,7 +83,7 @@ def persons_along(rows: pl.DataFrame) -> dict[str, Array]:
     return {part.keys["bias_type"][0]: part.along[PERSONS].sums for part in sums}
 
 
-def test_residuals_are_those_of_age_gender_and_race_together() -> None:
+def test_residuals_account_for_age_gender_and_race_together() -> None:
     rows = DecisionWorld(8, 0.3).drawn(np.random.default_rng(1))
     residuals, df = additive_residuals(rows)
     along = persons_along(rows)

@@ -53,7 +53,7 @@ def ranks(slopes: Sequence[float], seed: int = 1) -> pl.DataFrame:
     return compared(slopes, seed).ranks.filter(measure="age_slope").sort("model")
 
 
-def test_models_are_ranked_by_the_size_of_the_slope_whatever_its_direction() -> None:
+def test_models_are_ranked_by_the_size_of_the_slope_regardless_of_its_direction() -> None:
     rows = ranks([0.1, -0.8, 0.4])
     assert rows["rank"].to_list() == [3, 1, 2]
     assert rows.select("rank_low", "rank_high").rows() == [(3, 3), (1, 1), (2, 2)]
@@ -76,7 +76,7 @@ def test_sizes_have_no_direction() -> None:
 
 
 @RUNS
-def test_slopes_of_the_same_size_are_told_apart_seldom(runs: int) -> None:
+def test_slopes_of_the_same_size_seldom_differ_significantly(runs: int) -> None:
     limit = 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
     for slopes in ((0.5, -0.5), (0.3, 0.3), (0.0, 0.0)):
         told = [ranks(slopes, seed)["rank_high"].min() == 1 for seed in range(runs)]

@@ -92,7 +92,7 @@ def test_strength_without_noise_is_the_root_mean_square() -> None:
     assert row["reason"] == "the same without any one of its clusters and names"
 
 
-def test_a_cluster_of_which_nothing_was_answered_changes_nothing() -> None:
+def test_a_cluster_without_answers_changes_nothing() -> None:
     sums = gamma_of_groups(*np.random.default_rng(4).normal(size=(2, 12, 4, 5)))
     units, columns = sums.along[TEMPLATES]
     more = Along(

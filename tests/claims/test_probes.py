@@ -193,7 +193,7 @@ def test_the_contrary_of_a_stereotype_is_no_ideal(name: str, answering: Any) -> 
     assert "A" not in {*found["best_mark"]}
 
 
-def test_a_refusal_of_one_group_is_told() -> None:
+def test_a_refusal_of_one_group_is_reported() -> None:
     files = shipped("gender-hiring")
     found = measured_cell(files, answers_to(files, refuses_women))
     flag = found.filter(measure="refusals_differ")["flag"].item()

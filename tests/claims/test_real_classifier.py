@@ -111,7 +111,7 @@ def people(model: Path, tmp_path_factory: pytest.TempPathFactory) -> pl.DataFram
 @pytest.mark.long
 @needs.encoder.mark
 @needs.ratings.mark
-def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_order(
+def test_groups_differ_in_the_probability_of_a_class_and_are_in_the_known_order(
     people: pl.DataFrame,
 ) -> None:
     cell = estimated(people)
@@ -136,7 +136,7 @@ def test_groups_differ_in_the_probability_of_a_class_and_stand_in_the_known_orde
 @pytest.mark.long
 @needs.encoder.mark
 @needs.ratings.mark
-def test_a_control_is_quiet_beside_another(model: Path, tmp_path: Path) -> None:
+def test_a_control_is_quiet_next_to_another(model: Path, tmp_path: Path) -> None:
     shipped = json.loads((PACKS / "placebo-groups.json").read_text())["invented"]
     more = {
         name.lower(): [f"{name} {noun}" for noun in ("woman", "man", "person")]

@@ -158,7 +158,7 @@ def test_clusters_of_unequal_sizes_hold_the_pooled_difference(clusters: int, run
             assert coverage(found, one - other) >= at_least(0.93, runs)
 
 
-def test_the_difference_that_is_shown_is_that_of_pooled_rates() -> None:
+def test_the_difference_that_is_shown_matches_pooled_rates() -> None:
     columns = np.array([[[1.0, 2.0, 0.0, 2.0], [0.0, 6.0, 3.0, 6.0], [2.0, 2.0, 0.0, 2.0]]])
     assert estimates(columns)["value"].to_list() == [pytest.approx(3 / 10 - 3 / 10)]
 
@@ -168,7 +168,7 @@ def test_the_difference_that_is_shown_is_that_of_pooled_rates() -> None:
     [(8, 40), (12, 40), (16, 40), (26, 40)]
     + [pytest.param(clusters, 200, marks=pytest.mark.long) for clusters in (8, 12, 16, 17, 20, 26)],
 )
-def test_forced_choices_without_effect_stand_out_seldom(clusters: int, runs: int) -> None:
+def test_forced_choices_without_effect_are_seldom_significant(clusters: int, runs: int) -> None:
     columns = forced_choices(np.random.default_rng(1), 24 * runs, clusters)
     assert any_false(columns, 24) <= (0.08 if runs == 200 else 0.1)
 
@@ -206,7 +206,7 @@ def test_ratios_of_shares_hold_the_truth(runs: int) -> None:
         assert ((low <= truth) & (truth <= high)).mean() >= at_least(0.93, runs)
 
 
-def test_too_few_prompts_are_told_and_not_left_out_in_silence() -> None:
+def test_too_few_prompts_are_reported_and_not_left_out_in_silence() -> None:
     all_against_none = np.tile([3.0, 3.0, 0.0, 3.0], (1, 8, 1))
     few, enough = estimates(all_against_none[:, :4]), estimates(all_against_none[:, :6])
     assert few.select("value", "reason").rows() == [(1.0, "untestable: 4 prompts, 6 are needed")]
@@ -232,7 +232,7 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
     return ComparedCell(model, numbers, templates="the same", units=units)
 
 
-def test_a_model_of_which_nothing_fails_is_told_from_one_of_which_all_does() -> None:
+def test_a_model_without_failures_differs_from_one_that_always_fails() -> None:
     cells = [
         cell_of_rates("all", [30.0] * 27),
         cell_of_rates("none", [0.0] * 27),
@@ -347,7 +347,7 @@ def flags_of(measures: pl.DataFrame) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_model_that_declines_all_prompts_for_one_group_is_told(tmp_path: Path) -> None:
+def test_a_model_that_declines_all_prompts_for_one_group_is_reported(tmp_path: Path) -> None:
     found = rewritten(
         tmp_path, lambda group, number: REFUSAL if group == "female" else f"Read book {number}."
     )
@@ -368,7 +368,7 @@ def test_a_model_that_declines_all_prompts_for_one_group_is_told(tmp_path: Path)
     assert whole_cell[0]["low"] < refused["male"]["low"]
 
 
-def test_a_model_that_declines_some_prompts_for_one_group_is_told(tmp_path: Path) -> None:
+def test_a_model_that_declines_some_prompts_for_one_group_is_reported(tmp_path: Path) -> None:
     def said(group: str, number: int) -> str:
         return REFUSAL if group == "male" and number % 4 else f"Read book {number}."
 
@@ -385,7 +385,7 @@ def test_a_model_that_declines_as_often_for_all_groups_has_no_such_flag(tmp_path
     assert found.filter(measure="refusals_differ")["value"].to_list() == [0]
 
 
-def test_empty_answers_for_one_group_are_told(tmp_path: Path) -> None:
+def test_empty_answers_for_one_group_are_reported(tmp_path: Path) -> None:
     found = rewritten(
         tmp_path, lambda group, number: "" if group == "male" else f"Read book {number}."
     )
@@ -405,7 +405,7 @@ def test_answers_that_are_always_the_same_text_have_no_headline(tmp_path: Path) 
     assert "answers do not depend on the prompt" in headline["flag"].item()
 
 
-def test_classes_of_which_statements_are_declined_are_told(tmp_path: Path) -> None:
+def test_classes_with_declined_statements_are_reported(tmp_path: Path) -> None:
     found = agreed(
         tmp_path, {"Elves": REFUSAL, "Pixies": REFUSAL, "Trolls": "No.", "Ogres": "Yes."}
     )

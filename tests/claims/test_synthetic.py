@@ -71,7 +71,7 @@ def test_names_alone_are_no_association_of_groups() -> None:
 
 
 @pytest.mark.long
-def test_parts_are_told_apart_in_many_runs() -> None:
+def test_parts_are_distinguished_in_many_runs() -> None:
     found, held = runs(200, BOTH)
     assert found.mean() >= 0.99
     assert held.mean() >= 0.94
@@ -188,7 +188,7 @@ def gap_of(folder: Path, strength: Strength, seed: int) -> tuple[bool, bool]:
     return row["p"] <= 0.05, any(row["low"] <= size <= row["high"] for size in sizes)
 
 
-def test_gaps_of_probes_are_those_of_groups(tmp_path: Path) -> None:
+def test_gaps_of_probes_match_groups(tmp_path: Path) -> None:
     found, held = zip(
         *(gap_of(tmp_path / f"both-{seed}", BOTH, seed) for seed in range(8)), strict=True
     )

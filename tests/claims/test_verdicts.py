@@ -105,7 +105,7 @@ def test_side_measures_say_nothing_of_bias() -> None:
     assert alone["reason"] == UNTESTED
 
 
-def test_groups_that_are_refused_unlike_are_a_finding_beside_the_verdict() -> None:
+def test_groups_that_are_refused_unlike_are_a_finding_next_to_the_verdict() -> None:
     told = {
         "measure": "refusals_differ",
         "flag": "refuses women more: 0.75 against 0.00",
@@ -133,7 +133,7 @@ def test_what_could_not_be_tested_is_no_test_and_its_reason_is_named() -> None:
     )
 
 
-def test_withheld_headlines_are_no_tests_whatever_their_numbers_are() -> None:
+def test_withheld_headlines_are_never_counted_as_tests() -> None:
     flag = {"measure": "silent", "flag": "no answer in 100 %"}
     withheld = {"measure": "mu", "headline": True, "flag": "not measurable: no answer in 100 %"}
     measures, lines = tables([{"measure": "gap", "p": 0.001}], [flag])
@@ -211,7 +211,7 @@ def test_associations_below_0_mirror_others_and_the_largest_has_the_largest_boun
     assert (row["subject"], row["value"], row["bound"], row["value_p"]) == ("B", 0.4, 0.3, 0.001)
 
 
-def test_of_two_groups_the_higher_one_stands_first() -> None:
+def test_of_two_groups_the_higher_one_is_first() -> None:
     row = verdict([difference(0.001, value=-0.3, low=-0.4, high=-0.2, bound=0.2)])
     assert (row["group"], row["other"], row["value"], row["low"], row["high"]) == (
         "young",
@@ -222,7 +222,7 @@ def test_of_two_groups_the_higher_one_stands_first() -> None:
     )
 
 
-def test_a_headline_that_is_tested_itself_stands_for_its_parts() -> None:
+def test_a_tested_headline_replaces_its_parts() -> None:
     whole = {"measure": "difference", "bias_type": "age", "p": 0.4}
     assert verdict([whole, difference(0.001)])["tests"] == 1
 
@@ -234,7 +234,7 @@ def test_a_headline_that_is_tested_itself_stands_for_its_parts() -> None:
         (3.0, "the control (twins) shows 3 of 42, which is no less"),
     ],
 )
-def test_a_control_stands_beside_what_it_is_a_control_of(value: float, told: str) -> None:
+def test_a_control_is_shown_next_to_its_dataset(value: float, told: str) -> None:
     line = {"measure": "control", "options": "control=twins", "value": value, "n": 42}
     assert verdict([difference(0.5)], [line])["control"] == told
     assert verdict([difference(0.5)])["control"] is None

@@ -157,7 +157,7 @@ def test_what_was_asked_of_cases_and_items_is_known(tmp_path: Path) -> None:
     assert items["items"] == [1, len(probe.probe.items)]
 
 
-def test_small_numbers_are_told_beside_the_answer_probability_that_bounds_them() -> None:
+def test_small_numbers_are_reported_next_to_the_answer_probability_that_bounds_them() -> None:
     definitions = read_definitions("families/underspecified").select("measures", "flags")
     facts = GridFacts(relative=claim_facts({"religion": definitions})["relative"])
     assert set(facts.relative["religion"].values()) <= definitions.keys()
@@ -285,7 +285,7 @@ def test_numbers_are_put_into_words(template: str, value: float, words: str) -> 
     assert number_in_words(template, value) == words
 
 
-def test_a_difference_of_rates_is_told_by_both() -> None:
+def test_a_difference_of_rates_is_reported_with_both_rates() -> None:
     assert (
         number_in_words("{rate} % against {other_rate} % Yes", 0.0166, 0.324, 0.32)
         == "32.4 % against 32.0 % Yes"

@@ -165,7 +165,7 @@ def test_summary_prints_a_line_per_cell_and_bias_type_of_all_families(tmp_path: 
     assert str(tmp_path / "report" / "index.html") in result.output
 
 
-def test_summary_tells_ranks_by_the_first_headline_measure_that_has_some(tmp_path: Path) -> None:
+def test_summary_shows_ranks_by_the_first_headline_measure_that_has_some(tmp_path: Path) -> None:
     rows = [
         row
         for model in ("large", "small")
@@ -341,7 +341,7 @@ def test_plan_and_status_show_every_fault_and_no_traceback(tmp_path: Path, comma
 
 @pytest.mark.family("associations have the variances that a forecast reads")
 @pytest.mark.slow
-def test_plan_tells_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
+def test_plan_shows_how_much_to_ask_for_a_width(tmp_path: Path) -> None:
     config = str(write_grid(tmp_path))
     told = runner.invoke(app, ["plan", config, "--width", "0.01"]).output
     assert "people (qa): a mean over templates, 2 clusters, assumed" in told

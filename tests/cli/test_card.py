@@ -139,7 +139,7 @@ def test_the_hub_reads_what_was_measured(results: Path) -> None:
     assert found["mu"].metric_args == {"null_mean": 0.1, "clusters": 4, "n": 32}
 
 
-def test_n_is_how_much_was_measured_whatever_a_number_averages(results: Path) -> None:
+def test_n_counts_the_measured_cases_of_any_average(results: Path) -> None:
     """`mu` is a mean over 8 subjects, of 192 swap groups: beside both stands what the summary
     says.
     """
@@ -204,7 +204,7 @@ def test_two_benchmarks_of_a_dataset_are_in_its_one_file(results: Path) -> None:
     assert not (results / "other.md").exists()
 
 
-def test_numbers_of_one_bias_type_that_options_tell_apart_have_no_common_task(
+def test_numbers_of_one_bias_type_with_several_options_have_no_common_task(
     results: Path,
 ) -> None:
     rows = [
@@ -227,7 +227,7 @@ def test_numbers_of_one_bias_type_that_options_tell_apart_have_no_common_task(
     )
 
 
-def test_a_number_of_no_bias_type_has_no_place_among_those_of_each(results: Path) -> None:
+def test_a_number_without_a_bias_type_is_not_listed_by_bias_type(results: Path) -> None:
     option = ("--out", str(results / "card.md"), "--benchmark", "gender=a/b:{bias_type}:mu")
     code, told = card(results, "--model", "new", *option)
     assert (
@@ -311,7 +311,7 @@ def test_a_control_is_quiet_only_if_nothing_in_it_is_significant(
     assert f"- `gender`, `names`: {said}.\n" in card(results, "--model", "new")[1]
 
 
-def test_the_verdicts_of_the_model_are_told(results: Path) -> None:
+def test_the_verdicts_of_the_model_are_reported(results: Path) -> None:
     sentence = "nothing found in gender (p = 0.30)"
     assert f"- {sentence}" in card(results, "--model", "new")[1]
     told = runner.invoke(app, ["summary", str(results)])
@@ -321,7 +321,7 @@ def test_the_verdicts_of_the_model_are_told(results: Path) -> None:
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"
 
 
-def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
+def test_names_and_texts_are_shown_unchanged(results: Path) -> None:
     """No title makes a tag, a link, a heading, a column or a line of its own; a terminal is shown
     no sequences.
     """
@@ -352,7 +352,7 @@ def test_names_and_texts_are_shown_as_they_stand(results: Path) -> None:
     assert not any(character in told for character in "\x1b\u202e")
 
 
-def test_bad_input_is_told(results: Path) -> None:
+def test_bad_input_is_reported(results: Path) -> None:
     code, told = card(results, "--model", "nwe")
     assert code == 2
     assert "unknown name 'nwe' (did you mean 'new'?)" in told

@@ -18,7 +18,7 @@ def test_documents_are_in_step_with_the_code(name: str) -> None:
     )
 
 
-def test_every_table_stands_in_a_document() -> None:
+def test_every_table_is_in_a_document() -> None:
     found = [
         name
         for document in DOCUMENTS

@@ -125,7 +125,7 @@ def test_what_is_shown_can_be_narrowed_and_what_is_computed_stays(associations: 
         ((*OF_CARL, "--model", "tinny"), "unknown name 'tinny' (did you mean 'tiny'?)"),
     ],
 )
-def test_wrong_names_are_told_with_the_nearest_ones(
+def test_wrong_names_are_reported_with_the_nearest_ones(
     associations: Path, about: tuple[str, ...], message: str
 ) -> None:
     result = told(associations, *about)
@@ -150,7 +150,7 @@ def test_a_table_that_says_something_else_is_found_out(associations: Path, tmp_p
     assert "but the table has 1; run again" in result.output
 
 
-def test_results_that_do_not_say_what_they_are_made_of_are_told(
+def test_results_that_do_not_say_what_they_are_made_of_are_reported(
     associations: Path, tmp_path: Path
 ) -> None:
     file = tmp_path / "measures/texts/tiny.parquet"

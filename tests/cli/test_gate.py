@@ -404,7 +404,7 @@ def test_what_lies_above_counts_more_than_what_is_not_measurable(results: Path) 
         (("--config", "nowhere.yaml"), "nowhere.yaml"),
     ],
 )
-def test_bad_input_is_told_apart_from_a_model_that_does_not_pass(
+def test_bad_input_is_distinguished_from_a_model_that_does_not_pass(
     results: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     ended, told = gate(results, *arguments, "--junit", str(results / "gate.xml"))
@@ -473,7 +473,7 @@ def test_thresholds_of_a_config_name_what_it_has() -> None:
     ]
 
 
-def test_the_codes_that_are_shown_are_those_of_the_command() -> None:
+def test_the_codes_that_are_shown_match_the_command() -> None:
     assert [row["exit code"] for row in table_with(DOCUMENT, "exit code", "meaning")] == [
         "0",
         "1",

@@ -95,7 +95,7 @@ def test_arguments_that_are_not_utf_8_are_refused(arguments: tuple[str | bytes, 
 
 
 @pytest.mark.slow
-def test_a_process_is_told_the_same(tmp_path: Path) -> None:
+def test_a_process_gets_the_same_message(tmp_path: Path) -> None:
     code, message = run_process(tmp_path, "validate", b"\xff.yaml")
     assert code == 2
     assert NOT_UTF_8 in message
@@ -176,7 +176,7 @@ def test_messages_of_errors_are_visible(error: UserError) -> None:
 
 
 @pytest.mark.parametrize("name", [HOSTILE, *NAMES])
-def test_a_console_prints_texts_as_they_stand(name: str) -> None:
+def test_a_console_prints_texts_unchanged(name: str) -> None:
     out = io.StringIO()
     console = PlainConsole(file=out, width=200, markup=False, emoji=False)
     console.print(name)
@@ -191,7 +191,7 @@ def test_a_console_prints_texts_as_they_stand(name: str) -> None:
 
 @OF_UNQOVER
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_tell_names_of_files_as_they_are(
+def test_commands_print_file_names_unchanged(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -191,7 +191,7 @@ def summary_rows() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-def test_intervals_stand_whole_below_their_numbers_and_dashes_where_there_is_none(
+def test_intervals_are_unbroken_below_their_numbers_and_missing_ones_are_dashes(
     width: int,
 ) -> None:
     mu, eta, delta, found = summary_rows()

@@ -85,7 +85,7 @@ def test_a_control_of_another_family_is_refused(general: Path) -> None:
 
 
 @pytest.mark.usefixtures("general")
-def test_the_controls_of_a_grid_are_those_that_are_run_beside_their_datasets() -> None:
+def test_the_controls_of_a_grid_run_with_their_datasets() -> None:
     content = with_controls(GENERAL, a=control(), b=control())
     content["models"]["chance"] = {
         "task": "text-generation",

@@ -147,7 +147,7 @@ def test_what_is_not_a_config_is_a_fault(tmp_path: Path, text: bytes, message: s
         read_config(tmp_path / "c.yaml")
 
 
-def test_keys_that_stand_twice_are_faults(tmp_path: Path) -> None:
+def test_repeated_keys_are_faults(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.write_text(
         "run: &run {models: [a], models: [b]}\n"

@@ -34,7 +34,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("../mine/c.yaml")
 
 
-def test_files_beside_a_config_are_found_from_everywhere(
+def test_files_next_to_a_config_are_found_from_everywhere(
     config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert load_config(config).word_lists == "../mine/wl"
@@ -44,7 +44,7 @@ def test_files_beside_a_config_are_found_from_everywhere(
     assert load_config("c.yaml").word_lists == "wl"
 
 
-def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_named(
+def test_of_two_files_the_one_next_to_the_config_is_taken_and_both_are_named(
     config: Path,
 ) -> None:
     shutil.copytree("../mine/wl", "wl")
@@ -60,7 +60,7 @@ def test_of_two_that_differ_the_one_beside_the_config_is_taken_and_both_are_name
     assert "the first one is used" not in RUNNER.invoke(app, ["validate", str(config)]).output
 
 
-def test_what_is_in_neither_folder_is_told_with_both_and_the_nearest_name(config: Path) -> None:
+def test_what_is_in_neither_folder_is_reported_with_both_and_the_nearest_name(config: Path) -> None:
     (config.parent / "wl").rename(config.parent / "word-lists")
     (config.parent / "wl2").mkdir()
     with pytest.raises(
@@ -89,7 +89,7 @@ def test_what_is_in_neither_folder_is_told_with_both_and_the_nearest_name(config
         load_config(config)
 
 
-def test_every_path_of_a_config_may_be_beside_it(config: Path) -> None:
+def test_every_path_of_a_config_may_be_next_to_it(config: Path) -> None:
     (config.parent / "plug.py").write_text("CAPTION = 'x'\ndef figure(): ...\n")
     (config.parent / "dump.json").write_text("{}")
     content = read_config(config)

@@ -172,7 +172,7 @@ def test_groups_differ_in_one_word_of_each_subject(dataset: str) -> None:
         assert len({tuple(one[-1].split("-")[1] for one in of) for of in words.values()}) == 1
 
 
-def test_names_are_names_with_counts_and_each_stands_once() -> None:
+def test_names_have_counts_and_are_listed_once() -> None:
     women, men = whole_lists("names-gender", "lm-bert").subjects
     names = [*women.forms["[subj]"], *men.forms["[subj]"]]
     assert len(set(names)) == len(names) == 360

@@ -101,7 +101,7 @@ def test_a_source_of_a_plugin_is_as_good_as_what_is_built_in() -> None:
 
 
 @pytest.mark.usefixtures("anyone")
-def test_a_source_of_a_plugin_stands_alone_and_only_where_it_is_named() -> None:
+def test_a_source_of_a_plugin_is_alone_and_only_where_it_is_named() -> None:
     with pytest.raises(
         InputError, match=r"exactly one of `checkpoint`, .*, `random`, `answers` and `phrase`"
     ):
@@ -295,7 +295,7 @@ def test_what_a_plugin_raises_while_a_config_is_validated_is_a_fault_of_its_file
     )
 
 
-def test_validate_tells_whose_code_it_has_run(project: Path) -> None:
+def test_validate_names_the_plugins_whose_code_it_ran(project: Path) -> None:
     (project / "c.yaml").write_text(yaml.safe_dump(extending.config()))
     result = CliRunner().invoke(app, ["validate", "c.yaml"])
     assert (

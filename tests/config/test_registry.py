@@ -39,7 +39,7 @@ def test_built_in_families_are_plugins_that_can_be_used_and_have_places_of_their
         registry.Plugin(reference, registry.import_plugin(reference)).check()
 
 
-def test_a_checkout_has_the_entry_points_of_its_own_project_whatever_is_installed(
+def test_a_checkout_has_its_own_entry_points_regardless_of_installed_packages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert registry.PROJECT_FILE == ROOT / "pyproject.toml"

@@ -96,7 +96,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> GroupsCell:
     return cell_of(tmp_path_factory.mktemp("cell"), "abc")
 
 
-def test_every_number_stands_once_with_an_interval_or_a_reason_and_has_the_same_value_everywhere(
+def test_every_number_is_listed_once_with_an_interval_or_a_reason(
     cell: GroupsCell,
 ) -> None:
     for name, schema in (("measures", MEASURES), ("intervals", INTERVALS), ("design", DESIGN)):
@@ -247,7 +247,7 @@ def test_saying_yes_to_all_is_acquiescence_and_no_agreement(tmp_path: Path) -> N
     assert set(signed["bias_type"]) >= {"traits"}
 
 
-def test_clusters_are_counted_and_few_of_them_are_told(cell: GroupsCell) -> None:
+def test_clusters_are_counted_and_few_of_them_are_reported(cell: GroupsCell) -> None:
     limit = Limit(
         4, "only {value:.0f} clusters, fewer than {limit:.0f}", "add templates", below=True
     )
@@ -265,7 +265,7 @@ def test_clusters_are_counted_and_few_of_them_are_told(cell: GroupsCell) -> None
     )
 
 
-def test_numbers_stand_beside_the_size_of_their_control(cell: GroupsCell) -> None:
+def test_numbers_are_next_to_the_size_of_their_control(cell: GroupsCell) -> None:
     differences = cell.found.measures.filter(pl.col("q").is_not_null())
     kinds = differences.select("measure", "options").unique().to_dicts()
     large = [kind | {"about": "group", "variance": 100.0, "df": 10} for kind in kinds]

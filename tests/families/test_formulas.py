@@ -57,7 +57,7 @@ def test_units_are_templates_in_their_prompt_formats() -> None:
     assert along.sums[0].tolist() == [[1, 1], [0.25, 1], [0.5, 1]]
 
 
-def test_options_of_rows_tell_variants_of_a_measure_apart() -> None:
+def test_options_of_rows_distinguish_variants_of_a_measure() -> None:
     rows = pl.DataFrame({"item": [0, 0, 1], "options": ["score=a", "score=b", "score=a"]})
     table = with_cases(rows.with_columns(value=pl.Series([1.0, 0.5, 0.0])), EVERY_ROW)
     (sums,) = sum_formulas(table, ["options"], {"items": "item"}, [MEAN_OF_VALUES])

@@ -13,7 +13,7 @@ from biasgrid.tables.claims.numbers import format_number
 
 
 @given(st.floats(-10, 10))
-def test_three_digits_are_those_of_the_number_itself(value: float) -> None:
+def test_three_digits_match_the_number_itself(value: float) -> None:
     (whole,) = in_ten_thousandths(pl.Series([value]))
     assert whole is not None
     assert abs(whole / SCALE - value) <= 1 / SCALE + 1e-12

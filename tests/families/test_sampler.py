@@ -67,7 +67,7 @@ def test_crossed_strata_of_one_size_have_their_shares_too(
 
 @settings(max_examples=50, deadline=None)
 @given(LABELS, SEEDS, st.randoms())
-def test_larger_samples_hold_smaller_ones_whatever_the_order_of_the_file(
+def test_larger_samples_hold_smaller_ones_regardless_of_the_order_of_the_file(
     strata: list[Labels], seed: int, random: Random
 ) -> None:
     shuffled = list(range(len(strata)))

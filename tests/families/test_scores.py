@@ -100,7 +100,7 @@ def test_constant_scores_do_not_depend_on_the_text(
     assert found(asked(**columns), probabilities=probabilities)["constant_scores"] == share
 
 
-def test_ends_of_answers_count_beside_their_starts() -> None:
+def test_ends_of_answers_count_next_to_their_starts() -> None:
     same, other = [[0.25, 0.5]] * 4, [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8]]
     candidates = {"candidate1": ["a"] * 4, "candidate2": ["b"] * 4}
     assert found(asked(**candidates), "span", starts=same, ends=same)["constant_scores"] == 1
@@ -148,7 +148,7 @@ def test_answers_without_text_have_no_commonest_one() -> None:
     )
 
 
-def test_names_are_counted_where_several_stand_for_a_group() -> None:
+def test_names_are_counted_where_several_represent_a_group() -> None:
     faiths = {"bias_type": ["faith"] * 5, "group": list("aaabb"), "name": list("12312")}
     countries = {"bias_type": ["country"] * 2, "group": ["c", "d"], "name": ["c", "d"]}
     (check,) = few_names(pl.concat([pl.DataFrame(faiths), pl.DataFrame(countries)]))

@@ -207,18 +207,18 @@ def assert_jackknife_is_a_loop(cell: SmallCell) -> None:
 
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10_000))
-def test_associations_without_a_cluster_are_those_that_are_measured_without_it(seed: int) -> None:
+def test_associations_without_a_cluster_match_a_measurement_without_it(seed: int) -> None:
     assert_jackknife_is_a_loop(swap_groups(seed))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_statements_without_a_cluster_are_those_that_are_measured_without_it(
+def test_statements_without_a_cluster_match_a_measurement_without_it(
     seed: int, tmp_path: Path
 ) -> None:
     assert_jackknife_is_a_loop(statements(tmp_path, seed))
 
 
-def test_cases_without_a_cluster_are_those_that_are_measured_without_it() -> None:
+def test_cases_without_a_cluster_match_a_measurement_without_it() -> None:
     assert_jackknife_is_a_loop(cases(3))
 
 

@@ -114,7 +114,7 @@ def test_a_wrong_argument_is_refused() -> None:
         check_combination("classes", "f1", "absolute", "pairwise", "makro")
 
 
-def test_a_rate_must_be_told_its_class() -> None:
+def test_a_rate_needs_its_class() -> None:
     with pytest.raises(
         ImpossibleCombination,
         match="'false_negative_rate' needs an argument; expected the positive",

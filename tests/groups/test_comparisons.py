@@ -86,7 +86,7 @@ def arguments_of(score: str) -> list[Argument]:
 @pytest.mark.parametrize("combination", COMBINATIONS, ids="-".join)
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
-def test_every_comparison_is_that_of_a_plain_loop(
+def test_every_comparison_matches_a_plain_loop(
     combination: Combination, mode: Mode, data: st.DataObject
 ) -> None:
     score, distance, comparison = combination
@@ -185,7 +185,7 @@ def test_records_without_the_target_are_left_out_and_counted() -> None:
     ).rows() == [(2, 2)]
 
 
-def test_group_scores_stand_beside_that_of_the_whole_bias_type() -> None:
+def test_group_scores_are_listed_with_the_score_of_their_bias_type() -> None:
     scored = score_records(
         classified({"red": [[0.9, 0.8]], "blue": [[0.1, 0.7, 0.6]]}), "f1", "macro"
     )

@@ -54,7 +54,7 @@ def test_the_mean_difference_hides_what_the_largest_shows() -> None:
     assert dict(rates.select("difference", "value").rows()) == {"mean": 0, "largest": 1}
 
 
-def test_differences_are_those_of_a_plain_loop() -> None:
+def test_differences_match_a_plain_loop() -> None:
     random = np.random.default_rng(5)
     records = classified(
         {group: random.random((20, 2)).tolist() for group in ("red", "green", "blue")}

@@ -63,7 +63,7 @@ def test_a_shift_shows_in_the_fixed_class_and_cancels_in_the_right_one() -> None
     assert right["q"] > 0.5
 
 
-def test_without_a_fixed_class_the_difference_is_that_of_the_right_one() -> None:
+def test_without_a_fixed_class_the_difference_is_about_the_right_one() -> None:
     (row,) = differences(None).to_dicts()
     assert row["measure"] == "difference"
     assert row["options"] == "score=mean_class_probability, mode=counterfactual"

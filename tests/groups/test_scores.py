@@ -138,7 +138,7 @@ def test_impossible_scores_are_refused(score: str, argument: Argument, message: 
         score_records(classified({"red": [[0.5]]}), score, argument)
 
 
-def test_the_binary_average_is_refused_for_three_classes_whatever_is_predicted() -> None:
+def test_the_binary_average_is_refused_for_three_classes_regardless_of_predictions() -> None:
     outputs = ClassOutputs(np.array([[0.9, 0.1, 0], [0.2, 0.8, 0]]), np.array([0, 1]))
     with pytest.raises(UserError, match="'binary' is for two classes, but the model has 3"):
         score_records(keyed(outputs), "recall", "binary")

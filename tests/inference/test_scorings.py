@@ -86,7 +86,7 @@ def test_the_order_of_sentences_can_change_what_they_share() -> None:
         ("next-sentence", 7 + 6),
     ],
 )
-def test_the_cost_is_that_of_all_inputs(scoring: str, tokens: int) -> None:
+def test_the_cost_matches_all_inputs(scoring: str, tokens: int) -> None:
     texts = [RequestText("The man lied.", "The old cook lied.", ())]
     assert words_per_instance(texts, ReadingMethod(scoring=scoring)) == tokens
 

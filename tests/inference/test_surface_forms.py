@@ -25,7 +25,7 @@ STRINGS = ["".join(characters) for characters in product(ALPHABET, repeat=LENGTH
 LISTS = st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=5, unique=True)
 
 
-def test_words_are_written_in_several_cases_and_a_letter_beside_words_in_one() -> None:
+def test_words_are_written_in_several_cases_and_letters_next_to_words_in_one() -> None:
     assert surface_forms(["A", "No"]) == [["A", " A"], ["No", " No", "no", " no", "NO", " NO"]]
     assert surface_forms(["us", "US"]) == [["us", " us"], ["US", " US"]]
     assert surface_forms(["Yes", None])[1] == []

@@ -173,7 +173,7 @@ def test_a_copy_has_the_package_of_its_own_run(
     assert output.strip() == str(package.parent / "__init__.py")
 
 
-def test_a_run_uses_the_fork_server_that_it_is_told_of(snakemake: subprocess.Popen[str]):
+def test_a_run_uses_the_given_fork_server(snakemake: subprocess.Popen[str]):
     assert snakemake.stdout is not None
     address = snakemake.stdout.readline().strip()
     again = subprocess.run(
@@ -241,7 +241,7 @@ def test_a_copy_that_ends_well_takes_nothing_apart_that_the_fork_server_imported
     assert failed == "taken apart\n"
 
 
-def test_a_copy_that_is_told_to_end_unwinds_before_its_script_ends(
+def test_a_terminated_copy_unwinds_before_its_script_ends(
     start: Callable[..., subprocess.Popen[str]], tmp_path: Path
 ):
     script = start(

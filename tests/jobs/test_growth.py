@@ -102,7 +102,7 @@ def test_another_score_only_measures_again(package: Path) -> None:
     }
 
 
-def test_a_figure_is_drawn_again_alone_and_its_caption_told(package: Path) -> None:
+def test_a_figure_is_drawn_again_with_its_caption(package: Path) -> None:
     assert changed_by(
         package, "report/figures/associations/ranks.py", "CAPTION =", "ANOTHER = 1\nCAPTION ="
     ) == {("plot", "ranks")}

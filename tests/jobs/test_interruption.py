@@ -180,7 +180,7 @@ def test_an_attempt_without_a_log_was_short_of_nothing() -> None:
     assert resource_factor("memory", [], 3) == 1
 
 
-def test_logs_of_a_job_are_its_own_and_those_of_groups_in_which_it_began(tmp_path: Path) -> None:
+def test_logs_of_a_job_include_its_first_group(tmp_path: Path) -> None:
     job = {"dataset": "gender", "model": "bert", "shard": "1", "shards": "12"}
     own = "rule predict:\n    wildcards: dataset=gender, model=bert, shard=1, shards=12\n"
     other = "rule predict:\n    wildcards: dataset=gender, model=bert, shard=11, shards=12\n"

@@ -43,7 +43,7 @@ raise UserError("what the user reads")
 """
 
 
-def test_a_log_tells_that_its_job_failed_until_the_next_run_begins_it_anew(tmp_path: Path) -> None:
+def test_a_log_shows_that_its_job_failed_until_the_next_run_begins_it_anew(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", FAILS], cwd=tmp_path, capture_output=True, check=False)
     assert failure_of("rule", tmp_path / "log") == Failure(
         "rule", str(tmp_path / "log"), "what the user reads"

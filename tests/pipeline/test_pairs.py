@@ -57,7 +57,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     return Pipeline(folder, MASKED, dataset, likelihoods(lambda each: int(each["writer"][1:]) < 6))
 
 
-def test_each_sentence_is_asked_beside_its_partner(cell: Pipeline) -> None:
+def test_each_sentence_is_asked_next_to_its_partner(cell: Pipeline) -> None:
     assert len(cell.instances) == 2 * 48
     first = cell.instances.filter(pair=0).cast({pl.Categorical: pl.String}).to_dicts()
     assert [each["pair_place"] for each in first] == [1, 0]

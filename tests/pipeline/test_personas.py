@@ -499,7 +499,9 @@ def names(folder: Path, probabilities: list[float | None], status: str) -> Pipel
     return Pipeline(folder, LLM | {"variant": "llm"}, dataset, answer)
 
 
-def test_a_name_in_the_same_place_is_no_association_and_the_place_is_told(tmp_path: Path) -> None:
+def test_a_name_in_the_same_place_is_no_association_and_the_place_is_reported(
+    tmp_path: Path,
+) -> None:
     cell = names(tmp_path, [1.0, 0.0], "ok")
     found = withheld(cell)["same_place"]
     assert {"share_gamma", "share_strength", "group_strength", "mu", "eta"} <= found

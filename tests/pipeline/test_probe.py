@@ -60,7 +60,7 @@ def test_each_name_applies_for_each_job(cell: Pipeline) -> None:
     assert Counter(cell.instances["group"]) == {"man": 2 * len(JOBS), "woman": 2 * len(JOBS)}
 
 
-def test_the_gap_is_that_of_the_shares_of_yes(cell: Pipeline) -> None:
+def test_the_gap_matches_the_shares_of_yes(cell: Pipeline) -> None:
     shares = {
         group: cell.row("by_group", bias_type="gender", group=group) for group in ("man", "woman")
     }
@@ -71,7 +71,7 @@ def test_the_gap_is_that_of_the_shares_of_yes(cell: Pipeline) -> None:
     assert cell.row("undetected")["value"] == cell.row("refused")["value"] == 0
 
 
-def test_the_mark_is_that_of_the_whole_interval(cell: Pipeline) -> None:
+def test_the_mark_matches_the_whole_interval(cell: Pipeline) -> None:
     assert "mark: D" in cell.sentence
 
 

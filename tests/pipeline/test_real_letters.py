@@ -25,7 +25,7 @@ def cell(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
     )
 
 
-def test_the_first_place_has_its_share_and_the_mass_is_that_of_bare_letters(cell: Pipeline) -> None:
+def test_the_first_place_has_its_share_and_the_mass_matches_bare_letters(cell: Pipeline) -> None:
     (file,) = cell.layout.predictions_of_cell(DATASET, MODEL)
     said = pl.read_parquet(file)
     first, second = (said["probabilities"].list.get(place) for place in (0, 1))

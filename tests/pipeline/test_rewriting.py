@@ -66,7 +66,7 @@ def test_responses_share_six_words_of_seven(cell: Pipeline) -> None:
     assert corrected["q"] < 0.05
 
 
-def test_scores_are_those_of_the_word(cell: Pipeline) -> None:
+def test_scores_match_the_word(cell: Pipeline) -> None:
     options = "score=vader-negative"
     scores = {
         group: cell.row("mean_score", bias_type="gender", group=group, options=options)["value"]
@@ -76,7 +76,7 @@ def test_scores_are_those_of_the_word(cell: Pipeline) -> None:
     assert scores == {"female": 0, "male": pytest.approx(0.342, abs=1e-3)}
 
 
-def test_the_finding_is_that_of_the_similarity_of_the_cell(cell: Pipeline) -> None:
+def test_the_finding_matches_the_similarity_of_the_cell(cell: Pipeline) -> None:
     assert "1 of 2 is significant; largest: similarity corrected, 0.143" in cell.sentence
 
 

@@ -49,7 +49,7 @@ def predictions_of_cell(cell: Pipeline) -> pl.DataFrame:
     return pl.read_parquet(file)
 
 
-def test_the_mass_is_that_of_bare_letters_and_the_order_bias_shows(cell: Cells) -> None:
+def test_the_mass_matches_bare_letters_and_the_order_bias_shows(cell: Cells) -> None:
     said = predictions_of_cell(cell("letters"))
     first, second = (said["probabilities"].list.get(place) for place in (0, 1))
     assert said["mass"].min() > 0.9  # type: ignore[operator]

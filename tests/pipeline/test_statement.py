@@ -181,7 +181,7 @@ def test_a_prompt_that_asks_for_agreement_scores_agree_and_disagree(tmp_path: Pa
     assert cell.row("negation_doubt")["flag"] is None
 
 
-def test_groups_of_which_no_statement_has_both_are_not_compared(tmp_path: Path) -> None:
+def test_groups_without_a_common_statement_are_not_compared(tmp_path: Path) -> None:
     half = TRAITS[::2]
     cell = cell_where(
         tmp_path,

@@ -131,7 +131,7 @@ def test_an_attribute_that_the_tokenizer_does_not_know_is_left_out_by_name(
     assert "does not know 'sang'" in rest.page.text
 
 
-def test_a_cell_of_which_no_attribute_is_known_is_not_measurable(tmp_path: Path) -> None:
+def test_a_cell_without_a_known_attribute_is_not_measurable(tmp_path: Path) -> None:
     nothing = cell_that_does_not_know(tmp_path, "sang", "lied")
     assert nothing.row("unknown_tokens")["value"] == 1
     assert nothing.measures.filter(measure="share_gamma")["value"].null_count() > 0

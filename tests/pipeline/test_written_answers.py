@@ -172,7 +172,7 @@ HIRING: Mapping[str, Any] = {
 }
 
 
-def test_a_lost_yes_stands_beside_the_rate(tmp_path: Path) -> None:
+def test_a_lost_yes_is_next_to_the_rate(tmp_path: Path) -> None:
     said = {
         "man": "Yes, there is no reason why not.",
         "woman": "As an AI language model, I have no personal opinions.",

@@ -44,6 +44,6 @@ def test_clear_answers_are_read_as_people_read_them(figures: dict[str, dict[str,
     )
 
 
-def test_refusals_are_those_of_people(figures: dict[str, dict[str, float]]) -> None:
+def test_refusals_concern_people(figures: dict[str, dict[str, float]]) -> None:
     assert figures["all"]["refusal_precision"] >= 0.85
     assert figures["all"]["refusal_recall"] >= 0.83

@@ -48,7 +48,7 @@ def test_answers_that_are_no_refusals(answer: str) -> None:
     assert not is_refusal(answer, ENGLISH_WORDS)
 
 
-def test_models_decline_in_english_whatever_they_are_asked_in() -> None:
+def test_models_decline_in_english_regardless_of_what_they_are_asked_in() -> None:
     assert is_refusal("I'm sorry, but I can't help with that.", language_words("de"))
     assert not is_refusal("No puedo ayudarte.", ENGLISH_WORDS)
 

@@ -116,7 +116,7 @@ def test_a_sheet_that_opens_pages_cold_and_addresses_that_name_nothing(
     cold.page.close()
 
 
-def test_numbers_of_a_cell_stand_above_its_parts(
+def test_numbers_of_a_cell_are_above_its_parts(
     shown: Shown, tables: dict[str, pl.DataFrame]
 ) -> None:
     told = shown.go("#/cell/strong/feelings").page.locator(".tiles b").all_inner_texts()
@@ -248,7 +248,7 @@ def test_without_a_script_it_shows_its_tables(chromium: Browser, file: Path) -> 
     report.page.close()
 
 
-def test_nothing_that_could_run_what_others_wrote_stands_in_the_script(file: Path) -> None:
+def test_the_script_has_nothing_that_could_run_foreign_code(file: Path) -> None:
     forbidden = (
         "innerHTML",
         "outerHTML",
@@ -262,7 +262,7 @@ def test_nothing_that_could_run_what_others_wrote_stands_in_the_script(file: Pat
     assert [word for word in (*forbidden, "XMLHttpRequest", "import(") if word in script] == []
 
 
-def test_what_is_larger_than_a_page_may_be_stands_in_a_page_of_each_dataset(
+def test_content_too_large_for_one_page_gets_a_page_for_each_dataset(
     chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:
     names = ("feelings", "moods")
@@ -298,7 +298,7 @@ def test_a_page_is_no_larger_than_it_may_be(tables: dict[str, pl.DataFrame]) -> 
 
 
 @pytest.mark.parametrize("family", [{}, COUNTERFACTUAL], ids=["of no family", "of cases"])
-def test_templates_are_told_by_what_they_say_where_texts_are_asked_for(
+def test_templates_are_reported_by_what_they_say_where_texts_are_asked_for(
     chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path, family: dict[str, str]
 ) -> None:
     said = [f"{SECRET} <i>{number}\nand slept" for number in range(4)]
@@ -361,7 +361,7 @@ def test_what_was_synthetic_has_a_page_where_there_is_any(
     report.page.close()
 
 
-def test_marks_stand_beside_their_numbers(
+def test_marks_are_next_to_their_numbers(
     chromium: Browser, tables: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:
     marks = {

@@ -64,7 +64,7 @@ def sentence(row: dict[str, Any], *summary: dict[str, Any], facts: GridFacts = N
     return cell.sentence
 
 
-def test_bias_is_told_with_its_tests_and_the_largest_number() -> None:
+def test_bias_is_reported_with_its_tests_and_the_largest_number() -> None:
     assert sentence(FOUND | LARGEST) == (
         "bias found in names (p = 0.0010 over 4 tests); 2 of 4 are significant; "
         f"largest: Bob with stole, 0.400 (at least 0.300); {NO_CONTROL}."
@@ -97,7 +97,7 @@ def test_other_numbers_are_named_by_their_measure(row: dict[str, Any], told: str
     assert f"largest: {told}" in sentence(FOUND | {"value": 0.4, "bound": 0.3} | row)
 
 
-def test_without_a_bound_above_0_none_is_told() -> None:
+def test_without_a_bound_above_0_none_is_reported() -> None:
     assert "largest: Bob with stole, 0.400; " in sentence(FOUND | LARGEST | {"bound": 0.0})
 
 
@@ -124,7 +124,7 @@ def test_what_could_not_be_measured_has_a_reason_what_to_do_and_no_p() -> None:
     )
 
 
-def test_groups_that_are_refused_unlike_are_told_with_a_p_of_their_own() -> None:
+def test_groups_that_are_refused_unlike_are_reported_with_a_p_of_their_own() -> None:
     assert [*OUTCOME_DIFFERENCES] == [*OUTCOME_MEASURES]
     row = {"verdict": NOT_MEASURED, "p": None, "tests": 0, "reason": "all refused"}
     told = sentence(
@@ -137,7 +137,7 @@ def test_groups_that_are_refused_unlike_are_told_with_a_p_of_their_own() -> None
     )
 
 
-def test_controls_marks_warnings_and_how_little_was_asked_stand_beside_the_verdict() -> None:
+def test_controls_marks_warnings_and_how_little_was_asked_are_next_to_the_verdict() -> None:
     facts = GridFacts(cells={"names/tiny": {COVERAGE: {"attributes": [2, 70], "rows": [8, 280]}}})
     told = sentence(
         {"control": "the control (twins) found nothing (0 of 6)"},
@@ -151,7 +151,7 @@ def test_controls_marks_warnings_and_how_little_was_asked_stand_beside_the_verdi
     )
 
 
-def test_cells_that_are_controls_are_told_of_models_alone_that_answer_at_random() -> None:
+def test_control_cells_are_reported_only_for_models_that_answer_at_random() -> None:
     own, control = {"dataset": "names"}, {"dataset": "twins", "is_control": True}
     (finding,) = findings(verdicts(own, control), lines())
     assert [cell.row["dataset"] for cell in finding.cells] == ["names"]

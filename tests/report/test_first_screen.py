@@ -435,7 +435,7 @@ def test_a_wide_table_scrolls_in_its_own_box_with_its_first_column_fixed(
     report.page.close()
 
 
-def test_a_cell_begins_with_claim_test_and_coverage_and_the_only_one_stands_on_the_first_screen(
+def test_a_cell_begins_with_claim_test_and_coverage_and_the_only_one_is_on_the_first_screen(
     chromium: Browser, tmp_path: Path
 ) -> None:
     run = replace(RUN, models=RUN.models[1:], datasets=DATASETS[:1], controls=Controls())
@@ -483,7 +483,7 @@ def test_numbers_that_are_read_together_share_their_decimals() -> None:
     ] == [3, 6, 1, 3, 0]
 
 
-def test_tables_with_many_columns_are_not_put_beside_the_first_one(screen: Screen) -> None:
+def test_tables_with_many_columns_are_not_put_next_to_the_first_one(screen: Screen) -> None:
     (first,) = screen.tables
     by_columns = {
         count: first._replace(columns=(list(first.columns) * 3)[:count]) for count in (1, 2, 3, 8)

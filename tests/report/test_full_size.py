@@ -14,7 +14,7 @@ MEGABYTES = 8
 
 
 @pytest.mark.long
-def test_fifteen_models_fit_on_one_page_of_which_all_kinds_are_drawn(
+def test_fifteen_models_of_all_kinds_fit_on_one_page(
     chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])

@@ -102,7 +102,7 @@ def values_of(table: MeasureTable, bias_type: str, model: str) -> dict[str, floa
     return {name: number["value"] for name, number in zip(names, row["numbers"], strict=True)}
 
 
-def test_headlines_are_those_of_the_tables(measures: pl.DataFrame) -> None:
+def test_headlines_match_the_tables(measures: pl.DataFrame) -> None:
     (table,) = shown(measures, "headlines")
     assert [column.measure for column in table.columns] == ["score", "distance", "failure_rate"]
     assert [(part.bias_type, part.counts) for part in table.parts] == [
@@ -219,7 +219,7 @@ def test_a_grid_of_counterfactual_datasets_alone_has_a_page(measures: pl.DataFra
     }.items() <= (unit["rows"][0].items())
 
 
-def test_both_families_stand_in_one_page(
+def test_both_families_are_in_one_page(
     measures: pl.DataFrame, underspecified: pl.DataFrame
 ) -> None:
     run = replace(RUN, datasets=[FAITHS, *RUN.datasets])
@@ -250,7 +250,7 @@ def synthetic_section(page: Page) -> list[list[str]]:
     ]
 
 
-def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.DataFrame) -> None:
+def test_synthetic_group_effects_are_next_to_what_was_measured(measures: pl.DataFrame) -> None:
     synthetic = synthetic_slants({"mild": 0, "strong": 0.2}, BIAS_TYPES)
     page = Page(report_of(replace(RUN, strengths=LEARNED), synthetic=synthetic, measures=measures))
     assert "synthetic" in page.ids
@@ -261,7 +261,7 @@ def test_synthetic_group_effects_stand_beside_what_was_measured(measures: pl.Dat
     assert [float(cell) for cell in strong[5:]] == pytest.approx([1, 1, 0, 0.4, 0.4], abs=0.05)
 
 
-def test_synthetic_classifiers_and_real_models_stand_in_one_page(
+def test_synthetic_classifiers_and_real_models_are_in_one_page(
     underspecified: pl.DataFrame,
 ) -> None:
     real = replace(RUN.models[0], name="real", label="RoBERTa")
@@ -305,7 +305,7 @@ def test_names_of_groups_and_sentences_are_no_markup(measures: pl.DataFrame) -> 
     assert len(page.scripts) == 2
 
 
-def test_second_texts_stand_beside_the_first(measures: pl.DataFrame) -> None:
+def test_second_texts_are_next_to_the_first(measures: pl.DataFrame) -> None:
     rows = [row | {"text_pair": "Somebody slept."} for row in example("mild", "faith", 0.5)]
     page = Page(report_of(RUN, measures=measures, examples=case_examples(rows)))
     (unit,) = page.blocks["evidence/mild/feelings"]["examples"][0]["units"]

@@ -172,7 +172,7 @@ def synthetic() -> pl.DataFrame:
     )
 
 
-def test_the_page_tells_what_was_run_and_measured(
+def test_the_page_shows_what_was_run_and_measured(
     measures: pl.DataFrame, examples: pl.DataFrame, figures: list[ReportFigure]
 ) -> None:
     summary = summary_of(RUN, measures, {"religion": "exact"}).summary
@@ -192,7 +192,7 @@ def test_the_page_tells_what_was_run_and_measured(
     assert "Synthetic" not in text
 
 
-def test_numbers_stand_with_their_intervals_floors_and_clusters_and_few_clusters_are_told(
+def test_numbers_have_intervals_floors_and_clusters_and_few_clusters_are_reported(
     measures: pl.DataFrame,
 ) -> None:
     known = {"base-squad": {"null_mean": 0.05, "p": 0.002}, "base-lm": {"null_mean": 0.0625}}
@@ -275,7 +275,7 @@ MASS = {
 }
 
 
-def test_how_generative_models_answered_stands_beside_their_numbers(measures: pl.DataFrame) -> None:
+def test_how_generative_models_answered_is_next_to_their_numbers(measures: pl.DataFrame) -> None:
     answered = {
         "base-squad": {
             "answers": 1200,
@@ -356,7 +356,7 @@ def test_sentences_are_carried_as_far_as_they_fit(
     assert carried(0.001) == {}
 
 
-def test_synthetic_bias_stands_beside_what_was_measured(
+def test_synthetic_bias_is_next_to_what_was_measured(
     measures: pl.DataFrame, examples: pl.DataFrame, synthetic: pl.DataFrame
 ) -> None:
     run = replace(RUN, strengths={"religion": {"base-squad": "strong"}})
@@ -370,7 +370,7 @@ def test_synthetic_bias_stands_beside_what_was_measured(
     ]
 
 
-def test_models_of_both_families_with_a_synthetic_bias_stand_in_one_page(
+def test_models_of_both_families_with_a_synthetic_bias_are_in_one_page(
     measures: pl.DataFrame,
     examples: pl.DataFrame,
     synthetic: pl.DataFrame,
@@ -413,7 +413,7 @@ def test_only_published_cells_that_were_measured_are_compared(
     assert (row["gamma_correlation"], row["subjects"]) == (pytest.approx(1), len(SUBJECTS))
 
 
-def test_published_figures_stand_in_the_page(
+def test_published_figures_are_in_the_page(
     measures: pl.DataFrame, examples: pl.DataFrame, published: pl.DataFrame
 ) -> None:
     page = Page(report_of(RUN, measures=measures, examples=examples, published_figures=published))
@@ -425,7 +425,7 @@ def test_published_figures_stand_in_the_page(
     )
 
 
-def test_marks_of_a_file_stand_beside_those_that_were_found(
+def test_marks_of_a_file_are_shown_next_to_the_measured_ones(
     measures: pl.DataFrame, examples: pl.DataFrame, tmp_path: Path
 ) -> None:
     cell = {"dataset": "religion", "kind": "SQuAD", "label": "BERT base"}

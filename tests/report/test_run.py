@@ -18,6 +18,6 @@ def test_a_server_is_named_without_what_is_secret() -> None:
     assert source(make_keys_record(hosted.source.deciding_keys())) == "large at https://host/v1"
 
 
-def test_keys_that_stand_for_a_model_are_named() -> None:
+def test_keys_that_represent_a_model_are_named() -> None:
     chance = model(random={"seed": 1})
     assert source(make_keys_record(chance.source.deciding_keys())) == "random in the config"

@@ -29,7 +29,7 @@ def carried(sentences: Sentences, units: pl.DataFrame) -> list[dict[str, Any]]:
     )
 
 
-def test_a_statement_stands_above_its_negation_with_the_probabilities_of_both_answers(
+def test_a_statement_is_above_its_negation_with_the_probabilities_of_both_answers(
     tmp_path: Path,
 ) -> None:
     instances = instances_of(tmp_path)

@@ -87,7 +87,9 @@ def test_the_page_of_a_cell_is_what_the_view_draws(
         (VIEW + "// </script>", "view.js: has `</script`, which ends the page's script"),
     ],
 )
-def test_a_view_that_would_break_the_page_is_told(family: Path, text: str, message: str) -> None:
+def test_a_view_that_would_break_the_page_is_reported(
+    family: Path, text: str, message: str
+) -> None:
     (family / "view.js").write_text(text)
     with pytest.raises(UserError, match=message):
         page_of(family)

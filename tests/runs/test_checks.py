@@ -32,7 +32,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path) -> None:
+def test_another_config_is_reported_with_both_names_and_what_to_do(project: Path) -> None:
     told = (
         "results: made with first.yaml, but this run uses second.yaml and would overwrite those "
         "outputs; set `results` in second.yaml to a different folder, or remove "
@@ -50,7 +50,7 @@ def test_another_config_is_told_so_with_both_names_and_what_to_do(project: Path)
         remember_configs("results", ["first.yaml"])
 
 
-def test_the_same_file_is_the_same_by_whatever_path(project: Path) -> None:
+def test_a_file_is_recognised_by_any_path(project: Path) -> None:
     (project / "elsewhere").symlink_to(project)
     before = (project / "results" / CONFIGS_NOTE).read_bytes()
     for path in ("./first.yaml", str(project / "first.yaml"), "elsewhere/first.yaml"):

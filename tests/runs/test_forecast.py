@@ -61,7 +61,7 @@ def test_of_a_grid_that_was_never_run_it_says_what_it_assumes(grid: Config) -> N
     assert whole.seconds.value == pytest.approx(models * 144 / 12)
 
 
-def test_finished_cells_tell_more(grid: Config) -> None:
+def test_finished_cells_improve_the_forecast(grid: Config) -> None:
     association = {
         "measure": "gamma",
         "subject": "Ann",
@@ -89,7 +89,7 @@ def test_finished_cells_tell_more(grid: Config) -> None:
     assert 0.1 < told.wanted < 1
 
 
-def test_a_width_that_clusters_forbid_is_told_with_how_many_would_do(grid: Config) -> None:
+def test_a_width_that_clusters_forbid_is_reported_with_how_many_would_do(grid: Config) -> None:
     row = {"measure": "delta", "value": 0.1, "se": 0.05, "df": 1.0, "clusters": 2, "n": 40}
     finish(grid, [row], {"pair": 0.1})
     told = looked(grid, 0.1)
@@ -98,7 +98,7 @@ def test_a_width_that_clusters_forbid_is_told_with_how_many_would_do(grid: Confi
     assert told.clusters_wanted > 2
 
 
-def test_cells_without_intervals_tell_nothing(grid: Config) -> None:
+def test_cells_without_intervals_say_nothing(grid: Config) -> None:
     row = {"measure": "delta", "value": 0.1, "clusters": 1, "n": 40, "se": None, "df": None}
     finish(grid, [row], {"pair": 0.1})
     assert looked(grid).cells == 0

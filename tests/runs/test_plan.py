@@ -80,7 +80,7 @@ def test_a_tokenizer_at_hand_makes_the_count_exact(local_grid: Config, fetched: 
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "albert"])
-def test_the_count_is_that_of_an_expansion_with_the_whole_tokenizer(
+def test_the_count_matches_an_expansion_with_the_whole_tokenizer(
     tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str
 ) -> None:
     checkpoint = str(tiny_checkpoint(architecture, "fill-mask"))
@@ -97,7 +97,7 @@ def test_the_count_is_that_of_an_expansion_with_the_whole_tokenizer(
     assert cell_of(planned(config), "masked").instances == Estimate(len(whole(expansion)))
 
 
-def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_lists(
+def test_the_instances_table_shows_the_count_if_it_was_made_from_the_same_word_lists(
     grid: Config,
 ) -> None:
     lists = load_word_lists(grid)["people", "lm-tiny"]
@@ -112,7 +112,7 @@ def test_the_instances_table_tells_the_count_if_it_was_made_from_the_same_word_l
 @pytest.mark.parametrize(
     ("architecture", "model"), [("bert", "one"), ("roberta", "one"), ("bert", "masked")]
 )
-def test_tokens_are_those_of_the_models_tokenizer(
+def test_tokens_match_the_models_tokenizer(
     tmp_path: Path, tiny_checkpoint: Checkpoints, architecture: str, model: str
 ) -> None:
     checkpoint = tiny_checkpoint(architecture, "fill-mask")
@@ -130,7 +130,7 @@ def test_tokens_are_those_of_the_models_tokenizer(
     assert cell_of(planned(config), model, "pairs").tokens == Estimate(sum(lengths), exact=False)
 
 
-def test_tokens_of_subjects_of_several_tokens_are_those_of_all_inputs(
+def test_tokens_of_subjects_of_several_tokens_match_all_inputs(
     tmp_path: Path, tiny_checkpoint: Checkpoints
 ) -> None:
     path = write_grid(tmp_path, checkpoint=str(tiny_checkpoint("bert", "fill-mask")))
@@ -199,7 +199,7 @@ def test_before_a_model_is_fetched_its_flop_are_unknown_and_so_is_the_time(grid:
     assert plan.totals.seconds.value is None
 
 
-def test_times_are_those_of_the_rate(local_grid: Config) -> None:
+def test_times_match_the_rate(local_grid: Config) -> None:
     fast = cell_of(planned(local_grid, tflops=2), "one")
     assert fast.seconds.value == pytest.approx(fast.flop.value / 2e12)
     plan = planned(local_grid, rows_per_second=10)
@@ -241,7 +241,7 @@ def test_what_is_done_is_counted_and_not_planned_again(grid: Config) -> None:
     assert plan.totals.seconds_left.value == plan.totals.seconds.value - PEOPLE / 2
 
 
-def test_sizes_are_those_of_the_tables_that_are_there(grid: Config) -> None:
+def test_sizes_match_the_tables_that_are_there(grid: Config) -> None:
     layout = Layout(grid)
     for dataset, models in (("people", ["one", "two"]), ("pairs", ["one", "two"])):
         touch(layout.instances(dataset, "qa"))

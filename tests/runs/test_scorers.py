@@ -131,7 +131,7 @@ def test_texts_that_are_written_are_counted_and_tokenized(layout: Layout) -> Non
     assert (scored.seconds_left, plan.totals.shards_done) == (Estimate(0), 2)
 
 
-def test_a_status_tells_what_waits_runs_has_failed_and_is_done(layout: Layout) -> None:
+def test_a_status_shows_what_waits_runs_has_failed_and_is_done(layout: Layout) -> None:
     shard = layout.scorer("chess", "writer", "nice")
     waiting = status_of(layout)
     assert (waiting.writer, waiting.state, waiting.expanded) == ("writer", "waiting", False)

@@ -95,7 +95,7 @@ def test_word_lists_are_read_only_where_they_are_needed(layout: Layout) -> None:
     assert read_status(layout.config).totals.instances == Estimate(6 * PEOPLE)
 
 
-def test_running_shards_tell_rows_rate_and_time_left(layout: Layout, shards: list[Shard]) -> None:
+def test_running_shards_show_rows_rate_and_time_left(layout: Layout, shards: list[Shard]) -> None:
     run_shard(shards[0], rows=20, rate=4)
     run_shard(shards[1], rows=24, rate=6)
     cell = status_of(layout)
@@ -175,7 +175,9 @@ def test_a_cell_is_measured_until_its_predictions_change(
     assert not status_of(layout).measured
 
 
-def test_a_failed_shard_is_told_with_its_log_and_error(layout: Layout, shards: list[Shard]) -> None:
+def test_a_failed_shard_is_reported_with_its_log_and_error(
+    layout: Layout, shards: list[Shard]
+) -> None:
     write_text(shards[0].log, FAILED)
     # It has failed just now, so its last word is young.
     run_shard(shards[0], rows=20)
@@ -238,7 +240,7 @@ def test_the_last_error_of_a_log(log: str, error: str | None) -> None:
     assert last_error(log) == error
 
 
-def test_totals_count_states_and_tell_the_time_left_at_the_present_rate(
+def test_totals_count_states_and_show_the_time_left_at_the_present_rate(
     layout: Layout, shards: list[Shard]
 ) -> None:
     for variant in layout.config.selected_variants:
@@ -279,7 +281,7 @@ def test_imported_predictions_are_done_when_they_are_there(tmp_path: Path) -> No
     assert (cell.state, cell.rows, cell.instances) == ("done", PEOPLE, Estimate(PEOPLE))
 
 
-def test_a_cell_that_is_not_measurable_tells_why(layout: Layout, shards: list[Shard]) -> None:
+def test_a_cell_that_is_not_measurable_shows_why(layout: Layout, shards: list[Shard]) -> None:
     for shard in shards:
         finish_shard(shard)
     measures = layout.measures("people", "one")

@@ -47,7 +47,7 @@ def test_intervals_over_formats_cover_and_those_over_clusters_alone_do_not() -> 
 
 @pytest.mark.long
 @pytest.mark.parametrize("gain", [0.0, 0.3])
-def test_intervals_over_formats_cover_whatever_formats_do(gain: float) -> None:
+def test_intervals_over_formats_cover_with_and_without_an_effect_of_formats(gain: float) -> None:
     assert coverage(gain, seeds=300)["clusters x formats"] >= 0.93
 
 
@@ -113,7 +113,7 @@ def test_clusters_and_formats_are_sums_of_the_same_units() -> None:
     assert clustered.values == pytest.approx(sums.values)
 
 
-def test_the_variance_of_formats_is_told_from_that_of_templates() -> None:
+def test_the_variance_of_formats_is_distinguished_from_the_variance_of_templates() -> None:
     random, shape = np.random.default_rng(3), (20, 8, 6, 5)
     spread = {
         (): 0.5,

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values
 
 
-def test_at_p_the_interval_just_reaches_0_whatever_the_degrees_of_freedom() -> None:
+def test_at_p_the_interval_just_reaches_0_regardless_of_the_degrees_of_freedom() -> None:
     """Welch's degrees of freedom are no whole numbers, and of some of these scipy's quantiles fail
     in far tails.
     """

@@ -110,7 +110,7 @@ def foretold(share: float) -> float:
     ).width
 
 
-def test_a_hundredth_of_the_questions_of_names_tells_associations_half_as_well() -> None:
+def test_a_hundredth_of_the_questions_about_names_halves_the_precision() -> None:
     whole, part = gender(1, 1), gender(1, 0.01)
     loss = np.median(part.half[part.half > 0]) / np.median(whole.half)
     # Near three swap groups to an association: some have a single cluster, and so no interval.
@@ -133,7 +133,7 @@ def test_intervals_of_samples_cover_what_they_should(share: float) -> None:
     assert np.mean([each.coverage for each in found]) > 0.94
 
 
-def test_more_is_told_by_more_and_no_sample_replaces_clusters() -> None:
+def test_more_questions_find_more_and_no_sample_replaces_clusters() -> None:
     widths = [precision_at(NOISE, share, 0.05).width for share in (0.01, 0.03, 0.1, 0.3, 1)]
     assert widths == sorted(widths, reverse=True)
     share = share_for_width(NOISE, widths[2], 0.05)
@@ -157,6 +157,6 @@ def test_the_whole_finds_what_a_cell_of_so_many_clusters_finds() -> None:
 
 
 @pytest.mark.parametrize("noise", [NOISE._replace(clusters=1), NOISE._replace(units=1.0)])
-def test_of_one_cluster_nothing_is_told(noise: NoiseEstimate) -> None:
+def test_one_cluster_gives_no_forecast(noise: NoiseEstimate) -> None:
     assert np.isnan(precision_at(noise, 1, 0.05)).all()
     assert share_for_width(noise, 100, 0.05) is None

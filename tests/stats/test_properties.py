@@ -142,7 +142,7 @@ def test_p_is_small_where_the_interval_excludes_0(seed: int) -> None:
 
 
 @given(st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=40))
-def test_corrections_are_those_of_scipy_and_of_the_definition(p: list[float]) -> None:
+def test_corrections_match_scipy_and_the_definition(p: list[float]) -> None:
     values = np.array(p)
     for how in ("bh", "by"):
         assert_allclose(
@@ -166,7 +166,7 @@ def test_splits_cancel_and_keep_the_noise_of_a_mean(clusters: int) -> None:
     assert_allclose((weights**2).sum(axis=1), 1 / clusters)
 
 
-def test_templates_that_say_nearly_the_same_are_told() -> None:
+def test_templates_that_say_nearly_the_same_are_reported() -> None:
     groups = design(NAMES, 24, 5)
     scores = scores_of(1, len(groups)).reshape(5, -1, 8)
     scores[4] = 0.9 * scores[1] + 0.1 * scores[4]

@@ -44,7 +44,7 @@ def test_headlines_are_withheld_with_the_reason_and_parts_stay() -> None:
     assert rest["flag"].to_list() == [None, "25% of the texts are not read", None]
 
 
-def test_a_flag_that_withholds_nothing_is_only_told() -> None:
+def test_a_flag_that_withholds_nothing_is_only_reported() -> None:
     judged = cell(unread=0, few=2)
     assert judged["value"].null_count() == 0
     assert judged["flag"].to_list() == [None, None, None, None, "only 2 of 4 templates"]

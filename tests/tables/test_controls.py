@@ -79,7 +79,7 @@ QUIET = [0.3, 0.9, 1.0]
         ),
     ],
 )
-def test_a_control_that_is_not_quiet_is_told_of_its_dataset(
+def test_a_control_that_is_not_quiet_is_reported_for_its_dataset(
     q: list[float], corrected: dict[str, float], flag: str | None
 ) -> None:
     summary = summary_of(
@@ -101,7 +101,7 @@ def test_a_control_whose_size_is_in_the_intervals_speaks_against_nothing() -> No
     assert (row["value"], row["n"], row["flag"]) == (1, 2, None)
 
 
-def test_sizes_stand_beside_those_of_controls() -> None:
+def test_sizes_are_shown_next_to_the_sizes_of_controls() -> None:
     ends = {"faith": (0.2, 0.3), "acts": (0.1, 0.25)}
     rows = [
         {
@@ -172,7 +172,7 @@ def test_sizes_that_say_nothing_in_either_cell_are_not_compared(unread: str) -> 
     assert of_shares["options"] == "control=acts, size=group_strength"
 
 
-def test_a_control_in_which_nothing_was_tested_has_no_number() -> None:
+def test_a_control_without_tests_has_no_number() -> None:
     (row,) = summary_of(BOTH, known_of("faith", [0.01])).filter(measure="control").to_dicts()
     assert (row["value"], row["n"], row["flag"]) == (None, 0, None)
 

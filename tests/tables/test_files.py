@@ -237,7 +237,7 @@ for size in range(0, 4000, 100):
 
 
 @pytest.mark.slow
-def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) -> None:
+def test_the_system_s_refusal_is_reported_wherever_in_the_file_it_comes(path: Path) -> None:
     write_table(ROWS, path, SPANS, FACTS)
     run = [sys.executable, "-c", BROKEN_OFF, str(path)]
     told = subprocess.run(
@@ -249,7 +249,7 @@ def test_the_system_s_refusal_is_told_wherever_in_the_file_it_comes(path: Path) 
     assert [file.name for file in path.parent.iterdir()] == ["table.parquet"]
 
 
-def test_means_are_those_of_polars_by_first_appearance() -> None:
+def test_means_match_polars_by_first_appearance() -> None:
     frame = pl.DataFrame(
         {"a": ["x", None, "x", "y"], "b": [1, 1, 1, 2], "value": [1.0, 2.0, None, None]}
     )

@@ -85,7 +85,7 @@ def test_the_instances_of_another_family_are_refused(path: Path) -> None:
         read_instances(path, OF_CASES)
 
 
-def test_the_place_in_a_pair_is_there_where_a_family_writes_it_and_tells_instances_apart(
+def test_the_place_in_a_pair_distinguishes_instances_of_families_that_write_it(
     path: Path,
 ) -> None:
     rows = {"text": ["a", "a"], "text_pair": ["b", "b"], "pair_place": [0, 1], "case": [0, 1]}

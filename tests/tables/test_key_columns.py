@@ -72,7 +72,7 @@ def test_keys_that_others_name_are_keys() -> None:
         assert (key.tested_as is None) is (key.tested_with is None)
 
 
-def test_the_tested_pairs_are_those_of_the_keys() -> None:
+def test_the_tested_pairs_match_the_keys() -> None:
     """Another pair needs words in the report."""
     pairs = {(key.name, key.tested_with): key.tested_as for key in KEYS if key.tested_as}
     associations = dict.fromkeys(ASSOCIATIONS, "association")
@@ -81,7 +81,7 @@ def test_the_tested_pairs_are_those_of_the_keys() -> None:
     assert KEY_NAMED[groups.key].group_of == singles.key
 
 
-def test_rows_are_told_apart_by_their_keys() -> None:
+def test_rows_are_distinguished_by_their_keys() -> None:
     about = (
         {},
         {"bias_type": "age"},

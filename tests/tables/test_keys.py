@@ -54,7 +54,7 @@ def test_the_key_of_a_row_is_known() -> None:
 @pytest.mark.slow
 @settings(max_examples=50, deadline=None)
 @given(ROWS)
-def test_keys_are_unique_and_tell_what_is_asked(rows: list[dict[str, Any]]) -> None:
+def test_keys_are_unique_and_show_what_is_asked(rows: list[dict[str, Any]]) -> None:
     of_rows = keys_of(rows + rows)
     assert len(set(of_rows)) == 2 * len(rows)
     # What is asked for the first time has the key that it has alone.

@@ -85,7 +85,7 @@ def groups_of(model: str) -> pl.DataFrame:
     return cell_of([*rows, rows[0] | {"template": 3}], model, "moods")
 
 
-def test_headline_measures_of_a_cell_stand_side_by_side_with_its_facts() -> None:
+def test_headline_measures_of_a_cell_are_side_by_side_with_its_facts() -> None:
     summary = summarise(measures_of("bert-squad", "gender"), MODELS, HEADLINES).summary
     validate_table(summary, SUMMARY, "summary")
     assert summary["measure"].to_list() == list(CELL)
@@ -224,7 +224,7 @@ def test_cells_keep_their_order_and_their_numbers() -> None:
     assert lines["scoring"].to_list() == ["exact", "unqover", "exact"]
 
 
-def test_datasets_of_all_families_stand_in_one_summary() -> None:
+def test_datasets_of_all_families_are_in_one_summary() -> None:
     """Whole bias types over all templates, the score beside the distance; what is no headline
     stands behind.
     """

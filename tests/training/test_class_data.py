@@ -71,7 +71,7 @@ def test_classes_are_learned_and_named_in_the_checkpoint(base: Path, tmp_path: P
     assert (said.argmax(axis=1) == [LABELS.index(row["label"]) for row in ROWS]).all()
 
 
-def test_pairs_are_told_apart_by_their_second_text(base: Path, tmp_path: Path) -> None:
+def test_pairs_are_distinguished_by_their_second_text(base: Path, tmp_path: Path) -> None:
     pairs = [
         {"text": "Ann won a prize.", "text_pair": row["text"], "label": row["label"]}
         if row["text"] != "Ann won a prize."

@@ -61,7 +61,7 @@ def test_texts_end_and_what_fills_batches_is_not_learned(tmp_path: Path, lines: 
     assert text_data(tokenizer, lines, 3).rows[0]["input_ids"] == rows[0]["input_ids"][:3]
 
 
-def test_the_loss_is_that_of_each_text_alone(tmp_path: Path, lines: Path) -> None:
+def test_the_loss_matches_each_text_alone(tmp_path: Path, lines: Path) -> None:
     folder = save_writer(tmp_path / "base")
     model = AutoModelForCausalLM.from_pretrained(folder).eval()
     rows = text_data(AutoTokenizer.from_pretrained(folder), lines, 64).rows

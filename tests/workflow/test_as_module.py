@@ -165,7 +165,7 @@ def test_a_module_of_a_repository_that_is_read_file_by_file(
     assert (user.folder / table).exists()
 
 
-def test_rules_with_other_names_beside_those_of_a_user(
+def test_rules_with_other_names_work_with_the_rules_of_a_user(
     small_config: dict[str, Any], tmp_path: Path, jobs: dict[str, int]
 ):
     own = """

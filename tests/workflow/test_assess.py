@@ -93,7 +93,7 @@ def value(table: pl.DataFrame, measure: str, options: str = "", **keys: str) -> 
     return float(found)
 
 
-def test_one_run_tells_of_toxicity_stereotypes_and_groups(assessed: Project) -> None:
+def test_one_run_reports_toxicity_stereotypes_and_groups(assessed: Project) -> None:
     table = told(assessed)
     for scorer in ("toxicity", "stereotypes"):
         for name in ("fraction", "expected_maximum", "probability"):

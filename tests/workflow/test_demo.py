@@ -161,7 +161,7 @@ def test_the_kept_reference_is_of_this_demo(demo: Project, tmp_path: Path):
     assert figures[0] == figures[1]
 
 
-def test_models_of_unlike_strength_are_told_apart_and_those_without_bias_are_not(grid: Grid):
+def test_models_of_unlike_strength_are_distinguished_and_those_without_bias_are_not(grid: Grid):
     rows = read_table(grid.results / "comparisons/gender.parquet", COMPARISONS)
     associations = rows.filter(measure="gamma").drop_nulls(["subject", "attribute"])
     shares = associations.group_by("model", "other_model").agg((pl.col("q") <= 0.05).mean())
@@ -206,7 +206,7 @@ def test_what_is_synthetic_is_discovered_and_nothing_else(grid: Grid):
         assert (p > 0.05) == model.startswith("none"), model
 
 
-def test_groups_are_told_apart_where_they_were_taught_and_nowhere_else(grid: Grid):
+def test_groups_are_distinguished_where_they_were_taught_and_nowhere_else(grid: Grid):
     """Claims about a group of names, over clusters of templates and names."""
     groups = (
         grid.measures("gender")

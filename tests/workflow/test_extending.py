@@ -64,7 +64,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_its_names_stand_where_the_built_in_ones_do(extended: Project) -> None:
+def test_its_names_are_listed_with_the_built_in_ones(extended: Project) -> None:
     config = "config/small.yaml"
     assert "2 cells" in told(extended, "validate", config)
     assert "greetings" in told(extended, "plan", config)

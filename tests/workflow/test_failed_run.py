@@ -22,7 +22,7 @@ def manifest(project: Project) -> dict[str, Any]:
     return content
 
 
-def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(
+def test_the_manifest_of_a_failed_run_shows_what_is_done_failed_and_missing(
     failed: Project, finished: Project
 ) -> None:
     told = manifest(failed)
@@ -51,7 +51,7 @@ def test_the_manifest_of_a_failed_run_tells_what_is_done_failed_and_missing(
     assert not (failed.folder / "results/manifest.json").exists()
 
 
-def test_audit_and_status_tell_of_a_failed_run(
+def test_audit_and_status_report_a_failed_run(
     failed: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = failed.audited()

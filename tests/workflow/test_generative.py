@@ -95,7 +95,7 @@ def test_it_measures_what_it_shows(results: Path) -> None:
     assert answers(results, "scored", "choice")["scored_by"].unique().to_list() == ["logits"]
 
 
-def test_texts_are_those_of_one_shard_in_other_batches(results: Path, tmp_path: Path) -> None:
+def test_texts_match_one_shard_in_other_batches(results: Path, tmp_path: Path) -> None:
     in_shards = answers(results, "written", "text")
     assert in_shards["response"].n_unique() > 20
     instances = read_instances(results / "instances/written/statements.parquet", KEYS)

@@ -62,9 +62,7 @@ def questions(server: ModelServer) -> list[str]:
     return [text for text in map(str, server.bodies) if "Yes or No?" in text]
 
 
-def test_answers_stand_for_their_server_and_for_no_other(
-    server: ModelServer, tmp_path: Path
-) -> None:
+def test_answers_are_kept_for_their_server_only(server: ModelServer, tmp_path: Path) -> None:
     project = Project.create(tmp_path / "project", config(server.url))
     project.run(*TABLES)
     count = len(questions(server))
@@ -80,7 +78,7 @@ def test_answers_stand_for_their_server_and_for_no_other(
     assert {pl.read_parquet(project.folder / table).height > 0 for table in TABLES} == {True}
 
 
-def test_what_was_found_out_of_a_server_stands_for_no_other(
+def test_capabilities_of_a_server_are_not_used_for_another(
     server: ModelServer, tmp_path: Path
 ) -> None:
     project, capabilities = (

@@ -55,7 +55,7 @@ def test_a_missing_folder_of_a_model_is_named_with_all_config_files_before_any_w
     assert f"config/small.yaml + config/more.yaml, {expected}" in output
 
 
-def test_a_key_that_stands_twice_is_named_with_its_lines(
+def test_a_key_that_is_repeated_is_named_with_its_lines(
     small_config: dict[str, Any], tmp_path: Path
 ):
     project = Project.create(tmp_path / "project", small_config)

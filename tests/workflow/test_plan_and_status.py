@@ -92,7 +92,9 @@ def test_a_shard_at_work_is_seen_and_so_is_that_it_was_killed(
     assert status["cells"]["gender/answering"]["state"] == "incomplete"
 
 
-def test_failures_are_told_with_their_last_words(project: Project, monkeypatch: pytest.MonkeyPatch):
+def test_failures_are_reported_with_their_last_words(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+):
     target = "results/predictions/religion/answering/1-of-1.parquet"
     (project.folder / target).unlink()
     (project.folder / "results/instances/religion/qa.parquet").write_bytes(b"PAR1")

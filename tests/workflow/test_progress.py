@@ -13,9 +13,7 @@ from typing import Any
 from project import Project
 
 
-def test_a_run_tells_how_far_it_is_and_what_was_found(
-    small_config: dict[str, Any], tmp_path: Path
-) -> None:
+def test_a_run_reports_progress_and_findings(small_config: dict[str, Any], tmp_path: Path) -> None:
     config = small_config | {"run": {"models": ["answering"], "datasets": ["religion"]}}
     project = Project.create(tmp_path / "project", config)
     process = project.start(environment={"BIASGRID_PROGRESS": "0.3"})

@@ -151,7 +151,7 @@ def test_what_is_laid_in_the_place_of_another_output_fails_the_job_that_reads_it
     project.check_same_tables(finished)
 
 
-def test_two_names_of_one_model_and_a_title_with_braces_are_told_everywhere(
+def test_two_names_of_one_model_and_a_title_with_braces_are_reported_everywhere(
     finished: Project, tmp_path: Path
 ):
     project = finished.clone(tmp_path)

@@ -232,9 +232,7 @@ def test_differences_of_decisions_are_found(grid: Project) -> None:
     assert found.filter(measure="age_slope")["q"].item() > 0.05
 
 
-def test_a_difference_of_decisions_stands_beside_both_shares_of_yes(
-    grid: Project, page: Page
-) -> None:
+def test_a_difference_of_decisions_is_next_to_both_shares_of_yes(grid: Project, page: Page) -> None:
     (row,) = biasgrid.open(grid.results).verdicts().filter(dataset="decisions").to_dicts()
     assert row["measure"] == "decision_difference"
     shares = numbers_of(grid, "decisions", "strong").filter(

@@ -249,9 +249,7 @@ def test_the_same_answer_to_negations_is_counted_as_by_hand(folder: Path, result
     assert same > 0.5
 
 
-def test_the_scores_of_sentences_are_those_of_a_language_model(
-    folder: Path, results: Results
-) -> None:
+def test_the_scores_of_sentences_match_a_language_model(folder: Path, results: Results) -> None:
     rows = answers(folder, "pairs")
     by_token = rows["score"] / rows["tokens_scored"]
     assert rows["score"].null_count() == 0

@@ -10,7 +10,7 @@ from project import Project
 TARGET = "results/models/answering.json"
 
 
-def test_another_config_in_the_same_folder_is_told_so_before_anything_is_made(
+def test_another_config_in_the_same_folder_is_reported_before_anything_is_made(
     small_config: dict[str, Any], tmp_path: Path
 ) -> None:
     project = Project.create(tmp_path / "project", small_config)

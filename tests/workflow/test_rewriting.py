@@ -62,7 +62,7 @@ def rows(project: Project, dataset: str, measure: str, score: str = "rouge-l") -
     return table.filter(measure=measure, options=f"score={score}")
 
 
-def test_the_page_tells_the_numbers(asked: Project) -> None:
+def test_the_page_shows_the_numbers(asked: Project) -> None:
     told = re.findall(
         r"\d\.\d{3}", PAGE.split("The answers to the two")[1].split("[config/README.md]")[0]
     )

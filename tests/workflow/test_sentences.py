@@ -88,7 +88,7 @@ def scores(project: Project, model: str) -> list[float]:
     ]
 
 
-def test_scores_are_those_of_one_sentence_at_a_time(scored: Project) -> None:
+def test_scores_match_one_sentence_at_a_time(scored: Project) -> None:
     sentences = [line.split("\t")[1] for line in LINES]
     models = scored.read_config()["models"]
     masked, causal = (

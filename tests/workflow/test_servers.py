@@ -97,7 +97,7 @@ def test_jobs_of_an_endpoint_take_turns(asked: Project, server: ModelServer) -> 
     assert 8 < server.most <= 32
 
 
-def test_the_plan_tells_what_it_costs(asked: Project) -> None:
+def test_the_plan_shows_what_it_costs(asked: Project) -> None:
     told = asked.told("plan", "config/small.yaml", "--json")
     assert told.exit_code == 0, told.stderr
     cells = {cell["model"]: cell for cell in json.loads(told.stdout)["cells"]}
@@ -130,7 +130,7 @@ def test_nothing_is_paid_twice(
     assert server.answered.total() == 4
 
 
-def test_what_was_spent_is_told(asked: Project) -> None:
+def test_what_was_spent_is_reported(asked: Project) -> None:
     manifest = manifest_of(asked)
     spent = {cell["model"]: cell.get("spent") for cell in manifest["cells"]}
     assert spent["chance"] is None

@@ -136,7 +136,7 @@ def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
     assert "Who was an architect?" in told
 
 
-def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) -> None:
+def test_a_run_is_kept_as_a_reference_and_set_next_to_references(within: Path) -> None:
     results, manifest = (
         "results/try-my-model",
         json.loads(Path("results/try-my-model/manifest.json").read_text()),
@@ -170,7 +170,7 @@ def test_a_run_is_kept_as_a_reference_and_set_beside_references(within: Path) ->
 
 
 @pytest.mark.long
-def test_a_model_is_set_beside_others(small_config: dict[str, Any], tmp_path: Path) -> None:
+def test_a_model_is_set_next_to_others(small_config: dict[str, Any], tmp_path: Path) -> None:
     folder = small_config["models"]["answering"]["folder"]
     twin = shutil.copytree(folder, tmp_path / "twin")
     others = ["--against", str(twin), "--against", "BERT base"]

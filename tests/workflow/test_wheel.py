@@ -77,9 +77,7 @@ def told(folder: Path, *line: str | Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_package_and_its_workflow_are_those_of_the_wheel(
-    biasgrid: Path, tmp_path: Path
-) -> None:
+def test_the_package_and_its_workflow_match_the_wheel(biasgrid: Path, tmp_path: Path) -> None:
     code = (
         "import biasgrid; from biasgrid.config.paths import WORKFLOW; print(biasgrid.__file__, "
         "WORKFLOW, sep='\\n')"

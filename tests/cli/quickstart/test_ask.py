@@ -28,7 +28,7 @@ def answers(*line: str, typed: str | None = None) -> list[dict[str, Any]]:
     return [json.loads(answer) for answer in told.stdout.splitlines()]
 
 
-def test_answers_are_those_of_the_grid(folders: Path, tmp_path: Path) -> None:
+def test_answers_match_the_grid(folders: Path, tmp_path: Path) -> None:
     lines = [f"{CONTEXT} | {QUESTION} | Zoë | Mary", f"{CONTEXT} | {QUESTION} | Mary"]
     one, other = answers(str(folders / "qa"), *lines)
     places = {

@@ -173,7 +173,7 @@ def test_xlnet_that_answers_is_asked(tmp_path: Path) -> None:
     assert describe_model(str(tmp_path), {}, None, None).task == "question-answering"
 
 
-def test_an_adapter_is_told_of(tmp_path: Path) -> None:
+def test_an_adapter_is_reported(tmp_path: Path) -> None:
     (tmp_path / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
     with pytest.raises(UserError, match=r"contains an adapter of org/base .*merge_and_unload"):
         describe_model(str(tmp_path), {}, None, None)

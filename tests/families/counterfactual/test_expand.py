@@ -119,7 +119,7 @@ def test_intersections_are_all_combinations_of_groups_and_terms(tmp_path: Path) 
     assert (pack.cases, pack.instances) == (3, 11)
 
 
-def test_one_group_token_may_stand_for_one_bias_type(tmp_path: Path) -> None:
+def test_one_group_token_may_represent_one_bias_type(tmp_path: Path) -> None:
     cases = whole(
         expand(make_pack(tmp_path, pack_of({"text": "[WHO]"}, group_token={"[WHO]": "age"})))
     )
@@ -154,7 +154,7 @@ def test_a_few_cases_of_many_are_expanded_alone(tmp_path: Path) -> None:
     )
 
 
-def test_the_same_text_of_several_groups_is_a_repetition_in_whatever_part(tmp_path: Path) -> None:
+def test_the_same_text_of_several_groups_is_a_repetition_in_any_part(tmp_path: Path) -> None:
     """The term `kid` stands in two groups, and fillings without group tokens make all terms
     alike.
     """
@@ -289,7 +289,7 @@ def small_contents(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, list[str]
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(small_contents(), st.integers(0, 40))
-def test_expansion_is_that_of_plain_string_replacement(
+def test_expansion_matches_plain_string_replacement(
     contents: tuple[dict[str, Any], dict[str, list[str]]], cut: int
 ) -> None:
     content, fillings = contents

@@ -73,9 +73,7 @@ def label_of(row: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("case", golden_cases(), ids=lambda case: case["name"])
-def test_cases_are_those_of_biaxposer_where_it_has_no_bug(
-    case: dict[str, Any], tmp_path: Path
-) -> None:
+def test_cases_match_biaxposer_where_it_has_no_bug(case: dict[str, Any], tmp_path: Path) -> None:
     ours = OURS.get(case["name"])
     if isinstance(ours, str):
         with pytest.raises(InputError) as caught:
@@ -99,7 +97,7 @@ def test_all_golden_cases_that_differ_are_named() -> None:
 
 
 @pytest.mark.parametrize(("name", "label"), [("single", "label"), ("mlm", "mask")])
-def test_instances_are_those_of_biaxposer(name: str, label: str) -> None:
+def test_instances_match_biaxposer(name: str, label: str) -> None:
     inputs = BIAXPOSER / "inputs"
     pack = read_pack(
         CasePackFiles(

@@ -99,7 +99,7 @@ IDS = [
 
 
 @pytest.mark.parametrize(("name", "entry"), SCORED, ids=IDS)
-def test_comparisons_are_those_of_the_original(name: str, entry: dict[str, Any]) -> None:
+def test_comparisons_match_the_original(name: str, entry: dict[str, Any]) -> None:
     arguments = list(entry["scoring_args"].values())
     scored = score_records(records(name), SCORES[entry["scoring"]], *arguments)
     if entry["group_scores"] is not None:
@@ -126,7 +126,7 @@ def test_what_the_original_rejects_is_refused(name: str, entry: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("name", SORTS)
-def test_failure_rates_are_those_of_the_original(name: str) -> None:
+def test_failure_rates_match_the_original(name: str) -> None:
     golden = read(f"failure_{name}.json")
     rates = with_options(failure_rates(records(name), [float(threshold) for threshold in golden]))
     published = (
@@ -144,7 +144,7 @@ def test_failure_rates_are_those_of_the_original(name: str) -> None:
     assert {tuple(keys): value for *keys, value in published} == expected
 
 
-def test_distances_are_those_of_the_original() -> None:
+def test_distances_match_the_original() -> None:
     for case in read("distance_cases.json"):
         if case["distance"] == "WassersteinDistance":
             scored = score_records(

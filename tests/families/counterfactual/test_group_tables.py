@@ -165,7 +165,7 @@ def test_parts_of_intersections_are_compared_with_themselves_in_the_swapped_case
     ]
 
 
-def test_evidence_is_found_where_a_bias_type_stands_alone_and_in_intersections(
+def test_evidence_is_found_where_a_bias_type_is_alone_and_in_intersections(
     tmp_path: Path,
 ) -> None:
     alone = [

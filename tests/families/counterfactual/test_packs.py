@@ -151,7 +151,7 @@ def test_articles_fit(name: str) -> None:
 
 
 @each_pack
-def test_groups_stand_in_the_slot_that_the_readme_describes(name: str) -> None:
+def test_groups_are_in_the_slot_that_the_readme_describes(name: str) -> None:
     templates = (PACKS / "templates" / f"{name}.json").read_text().split('"templates"')[1]
     first = {"intersections": "religion"} | {one: one.split("-")[0] for one in PEOPLE}
     slot = f"<{first[name]}> <gender>" if name in first else "<group>"
@@ -163,7 +163,7 @@ def test_groups_stand_in_the_slot_that_the_readme_describes(name: str) -> None:
 
 
 @each_pack
-def test_no_instance_stands_twice(name: str) -> None:
+def test_no_instance_is_repeated(name: str) -> None:
     texts = instances_of(name).select("text", "text_pair")
     assert texts.filter(texts.is_duplicated()).is_empty()
 
@@ -217,7 +217,7 @@ def test_groups_are_balanced(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", GROUP_FILES)
-def test_a_term_stands_for_one_group_only(file: str) -> None:
+def test_a_term_represents_one_group_only(file: str) -> None:
     terms = Counter(
         chain.from_iterable(chain(*groups.values()) for groups in biases_in(file).values())
     )

@@ -47,7 +47,7 @@ def test_a_folder_of_templates_is_read_in_sorted_order(tmp_path: Path) -> None:
     assert [template.label for template in pack.templates] == [0, 1, 2]
 
 
-def test_fillings_of_a_folder_are_those_of_all_files_below_it(tmp_path: Path) -> None:
+def test_fillings_of_a_folder_come_from_all_files_below_it(tmp_path: Path) -> None:
     fillings = {
         "v1.0/b.c.txt": "two words \r\n\n\t three\t\r\n",
         "v1.0/a": "\ufeffone\nthree",
@@ -604,7 +604,7 @@ def test_terms_hold_no_group_token(tmp_path: Path) -> None:
     ]
 
 
-def test_a_dataset_without_fillings_is_told_so(tmp_path: Path) -> None:
+def test_a_dataset_without_fillings_is_reported(tmp_path: Path) -> None:
     templates = pack_of({"text": "The <group> <verb>."}, {"text": "The <grup>."})
     assert faults_of(tmp_path, templates, None) == [
         (
@@ -636,7 +636,7 @@ def test_fillings_that_differ_in_the_number_of_a_group_token_are_one(tmp_path: P
     assert pack.fillings == {"who": ["the <group>", "a <group>"]}
 
 
-def test_all_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_all_files_are_reported_at_once(tmp_path: Path) -> None:
     templates = pack_of({"text": "<gruop>"}, SAID, {"text": "<group> <food>", "label": None})
     faults = faults_of(tmp_path, templates, {**WORDS, "food/meal": "<x>"}, {"age": {"old": []}})
     assert [fault.split(":")[0] for fault in faults] == [

@@ -189,7 +189,7 @@ def test_effects_hang_on_names_and_seed_alone(tmp_path: Path) -> None:
     assert len({tuple(effects(cases, dataset=name).items()) for name in "abcdefghij"}) > 5
 
 
-def test_terms_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+def test_terms_have_a_part_of_their_own_and_a_part_of_their_group(tmp_path: Path) -> None:
     cases = cases_for("single texts", tmp_path)
     of_group, of_number = effects(cases, Strength(group=0.5)), effects(cases, 0.5)
     assert of_group == of_number
@@ -204,7 +204,7 @@ def test_terms_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Pat
     assert differences(found) == pytest.approx(both, abs=0.01)
 
 
-def test_a_group_is_favoured_whatever_is_right(tmp_path: Path) -> None:
+def test_a_group_is_favoured_regardless_of_the_right_answer(tmp_path: Path) -> None:
     for kind, labels in LABELS.items():
         cases = cases_for(kind, tmp_path / kind)
         synthetic = effects(cases, 1.0, len(labels))
@@ -219,7 +219,7 @@ def test_a_group_is_favoured_whatever_is_right(tmp_path: Path) -> None:
         assert ((right["most"] - right["right"]).max()) <= 2  # type: ignore[operator]
 
 
-def test_a_text_that_stands_for_two_groups_has_their_mean_effect() -> None:
+def test_a_text_that_represents_two_groups_has_their_mean_effect() -> None:
     cases = cases_of(
         [
             {"bias_type": "age", "group": group, "text": text, "label": 0}

@@ -133,7 +133,7 @@ def test_what_masked_language_models_cannot_be_asked(
 @pytest.mark.parametrize(
     "text", ["The <group> is [MASK].", "The <group> is <other>.", "<who> is [MASK]."]
 )
-def test_one_mask_may_stand_in_a_text_or_a_filling(tmp_path: Path, text: str) -> None:
+def test_one_mask_may_be_in_a_text_or_a_filling(tmp_path: Path, text: str) -> None:
     assert faults_of(tmp_path, "fill-mask", masked(text, ["kind", "rather rude"])) == []
 
 
@@ -206,7 +206,7 @@ def test_what_readers_of_contexts_cannot_be_asked(
         ("A <group> said: <other>.", "[mask]"),
     ],
 )
-def test_answers_that_stand_in_every_context(tmp_path: Path, context: str, answer: str) -> None:
+def test_answers_that_occur_in_every_context(tmp_path: Path, context: str, answer: str) -> None:
     assert faults_of(tmp_path, "question-answering", question(context, answer)) == []
 
 
@@ -224,7 +224,7 @@ def test_answers_with_several_group_tokens(tmp_path: Path) -> None:
     )
 
 
-def test_faults_of_a_task_are_told_with_all_others(tmp_path: Path) -> None:
+def test_faults_of_a_task_are_reported_with_all_others(tmp_path: Path) -> None:
     templates = pack_of(
         {"text": "The <group> is <jib>.", "label": ["x"]},
         {"text": "The <group> is nice.", "label": ["x", "x"]},
@@ -250,7 +250,7 @@ def test_a_faulty_filling_is_no_second_fault(tmp_path: Path) -> None:
     ]
 
 
-def test_templates_for_another_task_are_told_by_the_config(tmp_path: Path) -> None:
+def test_templates_for_another_task_are_reported_by_the_config(tmp_path: Path) -> None:
     pack = masked("The <group> is nice.", ["x", "x"])
     assert faults_of(tmp_path, "text-classification", pack) == []
     assert "contains templates for 'fill-mask'" in config_error(
@@ -258,7 +258,7 @@ def test_templates_for_another_task_are_told_by_the_config(tmp_path: Path) -> No
     )
 
 
-def test_faults_of_a_task_are_those_of_a_config(tmp_path: Path) -> None:
+def test_faults_of_a_task_are_reported_as_config_faults(tmp_path: Path) -> None:
     message = config_error(tmp_path, masked("The <group> is nice.", ["x"]), "fill-mask")
     assert "templates.json, templates[0].text: 0 masks; expected exactly one [MASK]" in message
 

@@ -74,7 +74,7 @@ def test_people_of_one_age_have_no_slope() -> None:
     assert (slope["value"], slope["n"], slope["left_out"]) == (None, 48, 0)
 
 
-def test_differences_and_slope_are_those_that_were_put_in() -> None:
+def test_differences_and_slope_match_the_known_effect() -> None:
     rows = observations()
     assert value(rows, "decision_difference", group="female", other="male") == pytest.approx(
         OF_WOMEN
@@ -91,7 +91,7 @@ def test_a_question_about_other_ages_has_its_own_slope_and_not_its_level() -> No
     assert value(rows, "age_slope") == pytest.approx(SLOPE * spread)
 
 
-def test_the_strongest_questions_come_first_whatever_the_sign() -> None:
+def test_the_strongest_questions_come_first_regardless_of_the_sign() -> None:
     rows = observations(missing=0.2)
     numbers = measured_values(measure, rows, OPTIONS)
     texts = rows.select("instance", text=pl.format("{} {} {}", "question", "gender", "race")).lazy()

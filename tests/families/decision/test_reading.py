@@ -77,7 +77,7 @@ def test_a_reference_that_nobody_has_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_all_faults_are_told_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:
+def test_all_faults_are_reported_up_to_a_line_that_cannot_be_read(tmp_path: Path) -> None:
     files = files_of(tmp_path, [ROWS[0] | {"race": ""}, *ROWS[1:]])
     with files.file.open("a") as file:
         file.write("{\n")

@@ -76,7 +76,7 @@ def cells(bias: str, accuracy: str) -> list[tuple[str, str, str, float]]:
     ("model", "category", "measure", "value"),
     cells("bbq/expected/bias.csv", "bbq/expected/acc.csv"),
 )
-def test_bias_and_accuracy_are_those_of_the_original(
+def test_bias_and_accuracy_match_the_original(
     model: str, category: str, measure: str, value: float
 ) -> None:
     _, numbers = unifiedqa(BENCHMARKS / "bbq", BENCHMARKS / "bbq/additional_metadata.csv", model)
@@ -85,7 +85,7 @@ def test_bias_and_accuracy_are_those_of_the_original(
 
 @needs.bbq.mark
 @pytest.mark.parametrize("category", ["Age", "Nationality", "Religion"])
-def test_bias_and_accuracy_of_published_answers_are_those_of_the_original(category: str) -> None:
+def test_bias_and_accuracy_of_published_answers_match_the_original(category: str) -> None:
     require_category(category)
     rows = cells("published/unifiedqa_bias.csv", "published/unifiedqa_accuracy.csv")
     own = [(model, measure, value) for model, about, measure, value in rows if about == category]
@@ -124,7 +124,7 @@ KOBBQ = {
 
 
 @pytest.mark.parametrize(("kind", "options"), [("test", ""), ("all", "mode=templates")])
-def test_numbers_of_kobbq_are_those_of_the_original(kind: str, options: str) -> None:
+def test_numbers_of_kobbq_match_the_original(kind: str, options: str) -> None:
     file = BENCHMARKS / "kobbq/predictions.tsv"
     responses = {row.prompt: row.response for row in responses_of(file, "prediction")}
     instances = instances_of(item_files([file], "kobbq", prompt="race"))
@@ -153,7 +153,7 @@ ESBBQ = {
 """What EsBBQ's numbers are called here, and their sign."""
 
 
-def test_numbers_of_esbbq_are_those_of_the_original() -> None:
+def test_numbers_of_esbbq_match_the_original() -> None:
     instances = instances_of(
         item_files([BENCHMARKS / "esbbq/data.jsonl"], "esbbq", variant="scored")
     )

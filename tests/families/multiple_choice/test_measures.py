@@ -165,7 +165,7 @@ def test_groups_that_are_abstained_from_more_are_shown(tmp_path: Path) -> None:
     assert value_of(numbers, "unknown_difference", bias_type="Age", group="nonOld") == -1
 
 
-def test_measures_are_those_that_are_described() -> None:
+def test_the_described_measures_are_the_computed_ones() -> None:
     formulas = [
         *ANSWER_FORMULAS,
         *TARGET_FORMULAS,

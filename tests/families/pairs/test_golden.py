@@ -40,7 +40,7 @@ def scored(instances: pl.DataFrame, scores: Mapping[tuple[int, str], float]) -> 
 
 
 @pytest.mark.parametrize("model", ["bert", "roberta"])
-def test_shares_of_crows_pairs_are_those_of_its_script(model: str) -> None:
+def test_shares_of_crows_pairs_match_its_script(model: str) -> None:
     instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=PARTNER))
     with (EXPECTED / f"crows_pairs_metric_{model}.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -74,7 +74,7 @@ AUL = [
 
 
 @pytest.mark.parametrize(("model", "scoring", "data"), AUL)
-def test_shares_of_aul_are_those_of_its_script(model: str, scoring: str, data: str) -> None:
+def test_shares_of_aul_match_its_script(model: str, scoring: str, data: str) -> None:
     expected = results()[f"aul evaluate.py {model} {data} {scoring}"]
     files = (
         pair_files(PAIRS / "pairs.csv", variant=PARTNER)
@@ -109,7 +109,7 @@ def options_of_type(numbers: pl.DataFrame, kind: str) -> str:
 
 
 @pytest.mark.parametrize("model", ["bert", "roberta", "gpt2"])
-def test_shares_of_bias_bench_are_those_of_its_script(model: str) -> None:
+def test_shares_of_bias_bench_match_its_script(model: str) -> None:
     expected = results()[f"bias-bench crows.py {model}"]
     instances = instances_of(pair_files(PAIRS / "pairs.csv", variant=ALONE))
     pairs = {
@@ -152,7 +152,7 @@ def stereoset_numbers(file: Path, predictions: Path, tasks: Sequence[str]) -> pl
 
 
 @pytest.mark.parametrize("name", STEREOSET)
-def test_numbers_of_stereoset_are_those_of_its_script(name: str) -> None:
+def test_numbers_of_stereoset_match_its_script(name: str) -> None:
     predictions = EXPECTED / f"stereoset_predictions_{name}.json"
     tasks = [task for task in TASKS if task in json.loads(predictions.read_text())]
     numbers = stereoset_numbers(PAIRS / "stereoset.json", predictions, tasks)

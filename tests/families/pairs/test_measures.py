@@ -122,7 +122,7 @@ def test_where_nothing_was_scored_there_is_no_number_but_a_reason(instances: pl.
     assert {*rows["reason"]} == {"no sentence of these pairs has a score"}
 
 
-def test_terms_lack_only_the_examples_of_which_a_sentence_has_no_score(tmp_path: Path) -> None:
+def test_terms_lack_only_the_examples_with_an_unscored_sentence(tmp_path: Path) -> None:
     examples = [example(0), example(1), example(2, bias_type="race", target="other")]
     instances = instances_of(
         pair_files(

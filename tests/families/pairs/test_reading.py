@@ -95,7 +95,9 @@ CROWS_FAULTS = {
 
 
 @pytest.mark.parametrize("column", CROWS_FAULTS)
-def test_what_is_wrong_in_a_row_is_told_with_line_and_column(tmp_path: Path, column: str) -> None:
+def test_what_is_wrong_in_a_row_is_reported_with_line_and_column(
+    tmp_path: Path, column: str
+) -> None:
     value, told = CROWS_FAULTS[column]
     path = write_table(tmp_path / "pairs.csv", [row(0), row(1, **{column: value})])
     assert faults_of(path) == [f"pairs.csv, line 3, {column}: {told}"]
@@ -107,7 +109,7 @@ def test_annotations_that_python_cannot_read_are_refused(tmp_path: Path) -> None
         assert fault.endswith("expected a list of lists of types, one for each annotator")
 
 
-def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+def test_all_faults_of_a_file_are_reported_at_once(tmp_path: Path) -> None:
     path = write_table(
         tmp_path / "pairs.csv",
         [row(0, sent_more=""), row(1, stereo_antistereo="yes"), row(2, bias_type="")],
@@ -212,7 +214,7 @@ STEREOSET_FAULTS: Mapping[str, tuple[Mapping[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("fault", STEREOSET_FAULTS)
-def test_what_is_wrong_in_an_example_is_told_with_its_path(tmp_path: Path, fault: str) -> None:
+def test_what_is_wrong_in_an_example_is_reported_with_its_path(tmp_path: Path, fault: str) -> None:
     changes, told = STEREOSET_FAULTS[fault]
     path = write_examples(tmp_path / "dev.json", intrasentence=[example(0) | changes])
     (found,) = faults_of(path, layout="stereoset")
@@ -337,7 +339,7 @@ def test_a_sample_has_whole_clusters() -> None:
     assert (len(some), some["template"].n_unique()) == (4 * 6, 4)
 
 
-def test_what_is_beside_a_sentence_depends_on_the_variant(tmp_path: Path) -> None:
+def test_the_context_of_a_sentence_depends_on_the_variant(tmp_path: Path) -> None:
     path = write_table(
         tmp_path / "pairs.csv", [row(0, stereo_antistereo="antistereo", sent_less="A {second} b.")]
     )

@@ -131,7 +131,7 @@ def test_models_that_cannot_score_the_pairs_are_not_asked(model: str, layout: st
         ),
     ],
 )
-def test_why_a_task_of_stereoset_is_not_scored_is_told(
+def test_why_a_task_of_stereoset_is_not_scored_is_reported(
     model: str, layout: str, reason: str
 ) -> None:
     with pytest.raises(InputError, match=re.escape(f"no selected model answers 'some': {reason}")):

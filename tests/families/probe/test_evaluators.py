@@ -114,7 +114,7 @@ def test_reflexive_pronouns_do_not_count_in_genderbench(tmp_path: Path) -> None:
     assert found_by(tmp_path, "pronouns", "She saw him himself.", mode="genderbench") == []
 
 
-def test_phrases_stand_in_the_order_of_their_labels(tmp_path: Path) -> None:
+def test_phrases_are_in_the_order_of_their_labels(tmp_path: Path) -> None:
     evaluator = '{name: phrases, phrases: {male: ["we regret"], female: ["you have been", "glad"]}}'
     assert found_by(tmp_path, evaluator, "We REGRET that you have been declined.") == [("male", 1)]
     assert found_by(tmp_path, evaluator, "You have been selected!") == [("female", 1)]
@@ -154,7 +154,7 @@ def test_names_within_words_count_in_genderbench_and_are_written_as_they_are(
     assert found == {ANNALENA: [("female", 1)], "MAX-Frei": [], FREI: [("male", 1)]}
 
 
-def test_refusals_are_found_and_told(tmp_path: Path) -> None:
+def test_refusals_are_found_and_reported(tmp_path: Path) -> None:
     assert found_by(tmp_path, "refusal", "I'm sorry, but no.", "refused") == [("refused", 1)]
     assert found_by(tmp_path, "refusal", "Max it is.", "refused") == [("answered", 1)]
 
@@ -225,7 +225,7 @@ def test_a_class_observes_and_its_failure_costs_one_answer(
     assert "answer 'fail': KeyError: 'two'" in caplog.text
 
 
-def test_a_class_makes_metrics_beside_those_of_its_file(tmp_path: Path) -> None:
+def test_a_class_adds_metrics_to_its_file(tmp_path: Path) -> None:
     files, said = files_of(tmp_path, CLASS, "odd.py"), ["x", "y", "xx"]
     found = values_of(files, said)
     assert (found["rate"], found["longest"]) == (pytest.approx(2 / 3), 7)
@@ -253,7 +253,7 @@ BESIDE = (
         ("joy and peace and war", []),
     ],
 )
-def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_path: Path) -> None:
+def test_words_next_to_names(answer: str, found: list[tuple[str, float]], tmp_path: Path) -> None:
     assert sorted(found_by(tmp_path, BESIDE, answer, "him good"), key=str) == found
 
 
@@ -268,7 +268,9 @@ def test_words_beside_names(answer: str, found: list[tuple[str, float]], tmp_pat
         )
     )
 )
-def test_every_word_beside_a_name_counts_once(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+def test_every_word_next_to_a_name_counts_once(
+    tmp_path: Path, pairs: list[tuple[str, str]]
+) -> None:
     answer = "\n".join(
         f"{number}. {word} - {name}" for number, (word, name) in enumerate(pairs, start=1)
     )

@@ -40,7 +40,7 @@ def test_prompts_of_an_item_follow_each_other_in_each_order(tmp_path: Path) -> N
     assert instances["text"][1] == "Who is better at chess when young? (a) Boys, (b) Girls"
 
 
-def test_keys_and_groups_stand_beside_the_prompts(tmp_path: Path) -> None:
+def test_keys_and_groups_are_next_to_the_prompts(tmp_path: Path) -> None:
     instances = instances_of(files_of(tmp_path, HIRING))
     assert instances["group"].to_list() == ["man", "woman"] * 2
     assert json.loads(instances["keys"][3]) == {
@@ -73,7 +73,7 @@ def test_some_orders_of_an_item_hang_on_nothing_but_itself(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("count", range(5))
-def test_permutations_stand_in_the_order_of_itertools(count: int) -> None:
+def test_permutations_are_in_the_order_of_itertools(count: int) -> None:
     expected = list(permutations(range(count)))
     assert [permutation(range(count), number) for number in range(len(expected))] == expected  # type: ignore[comparison-overlap]
 

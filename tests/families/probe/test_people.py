@@ -294,7 +294,7 @@ def test_who_agrees_with_prejudice_about_one_group_favours_it_less() -> None:
     assert abs(values["bad_placebo"]) < 0.15
 
 
-def test_letters_with_other_words_for_one_group_are_told_by_the_gap() -> None:
+def test_letters_with_other_words_for_one_group_are_reported_by_the_gap() -> None:
     files = shipped("references/disability")
     values = values_of(
         measured_cell(
@@ -437,7 +437,7 @@ def test_lists_that_an_answer_keeps_apart_are_found_so_and_those_by_chance_are_n
 
 
 @pytest.mark.parametrize("name", ["hiring", "court", "traits"])
-def test_a_dialect_that_is_held_against_people_is_beside_a_placebo_that_is_not(name: str) -> None:
+def test_bias_against_a_dialect_is_shown_next_to_a_placebo_without_bias(name: str) -> None:
     files = shipped(f"guise/{name}")
     values = values_of(
         measured_cell(

@@ -336,7 +336,7 @@ def shared_faults(folder: Path, topics: str) -> list[str]:
     return faults_of(files_of(folder, SHARING))
 
 
-def test_items_and_prompts_of_a_file_that_probes_share_are_those_of_each(tmp_path: Path) -> None:
+def test_probes_that_share_a_file_have_the_same_items_and_prompts(tmp_path: Path) -> None:
     assert shared_faults(tmp_path, TOPICS) == []
     shared, alone = files_of(tmp_path, SHARING), files_of(tmp_path, CHESS, "alone.yaml")
     columns = ["text", "expected", "options"]
@@ -433,7 +433,7 @@ def test_each_item_says_on_which_evidence_it_is_a_stereotype(
     assert any(one.startswith(f"chess.yaml, {message}") for one in found), found
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     files.probe.unlink()
     assert faults_of(files) == [
@@ -454,7 +454,7 @@ def test_answers_without_options_are_not_scored(tmp_path: Path) -> None:
     ]
 
 
-def test_lists_of_words_lie_beside_the_probe(tmp_path: Path) -> None:
+def test_lists_of_words_lie_next_to_the_probe(tmp_path: Path) -> None:
     probe = CHESS.replace(
         "option-letter", "{name: words, lists: {male: he.txt, female: [She, her]}}"
     )

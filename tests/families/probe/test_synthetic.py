@@ -120,7 +120,7 @@ def shares_of_yes(folder: Path, strength: float | Strength) -> dict[str, list[fl
     return found
 
 
-def test_names_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+def test_names_have_a_part_of_their_own_and_a_part_of_their_group(tmp_path: Path) -> None:
     of_group = shares_of_yes(tmp_path / "group", Strength(group=0.6))
     assert of_group == shares_of_yes(tmp_path / "number", 0.6)
     assert of_group["Ann"] == pytest.approx(of_group["Bea"], abs=0.01)

@@ -97,7 +97,7 @@ def measured(cell: tuple[pl.DataFrame, dict[str, Any]]) -> list[pl.DataFrame]:
         ("list_similarity", "score=prag", "female"),
     ],
 )
-def test_intervals_are_those_of_leaving_out_each_prompt(
+def test_intervals_match_leaving_out_each_prompt(
     found: pl.DataFrame, measured: list[pl.DataFrame], name: str, options: str, group: str | None
 ) -> None:
     def one(rows: pl.DataFrame) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def evidence_of(folder: Path, repetitions: int) -> pl.DataFrame:
     return cell_table(SENTENCES.table(cell).units, EVIDENCE, "model", "dataset")
 
 
-def test_answers_of_two_groups_stand_side_by_side_with_the_floor_beside(tmp_path: Path) -> None:
+def test_answers_of_two_groups_are_side_by_side_with_the_floor(tmp_path: Path) -> None:
     found = evidence_of(tmp_path, repetitions=3)
     first = found.filter(rank=0).head(4)
     assert (
@@ -51,7 +51,7 @@ def test_answers_of_two_groups_stand_side_by_side_with_the_floor_beside(tmp_path
     assert found.filter(rank=0)["role"].to_list() == ["strongest"] * 4 + ["contrary"] * 4
 
 
-def test_prompts_in_which_a_group_is_refused_are_no_evidence(tmp_path: Path) -> None:
+def test_prompts_with_a_refused_group_are_no_evidence(tmp_path: Path) -> None:
     found = evidence_of(tmp_path, repetitions=2)
     silent = found.filter(pl.col("group") == "non-binary")
     assert silent["said"].unique().to_list() == ["At home."]
@@ -67,7 +67,7 @@ def test_without_a_second_answer_there_is_no_floor_and_no_evidence(tmp_path: Pat
     assert evidence_of(tmp_path, repetitions=1).is_empty()
 
 
-def test_words_that_another_text_has_not_are_told() -> None:
+def test_words_that_another_text_has_not_are_reported() -> None:
     assert word_diff("He asked his boss.", "She asked her boss.") == [
         "",
         "He",

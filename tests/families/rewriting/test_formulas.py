@@ -139,7 +139,7 @@ def test_associations_are_worked_out_by_hand() -> None:
     assert found.rows() == [("nurse", pytest.approx(abs(1 / 4 - 1 / 2)), 3)]
 
 
-def test_phrases_are_found_as_their_words_stand() -> None:
+def test_phrases_are_found_with_their_exact_words() -> None:
     words = table_of_words([["black", "woman", "nurse"], ["white", "nurse", "woman"]])
     found = stereotypical_association(
         words, [("nurse",)], {"black": [("black", "woman")], "white": [("white", "woman")]}
@@ -175,7 +175,7 @@ def plain_co_occurrence(texts: list[list[str]], fading: float) -> dict[str, floa
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(Words, max_size=5), st.sampled_from([0.5, 0.95, 1.0]))
-def test_co_occurrence_bias_is_that_of_a_plain_loop(texts: list[list[str]], fading: float) -> None:
+def test_co_occurrence_bias_matches_a_plain_loop(texts: list[list[str]], fading: float) -> None:
     found = co_occurrence_bias(table_of_words(texts), TARGETS, GROUPS, STOP, fading)
     assert dict(found.select("word", "value").rows()) == pytest.approx(
         plain_co_occurrence(texts, fading), abs=1e-12
@@ -188,7 +188,7 @@ def test_co_occurrence_bias_is_that_of_a_plain_loop(texts: list[list[str]], fadi
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(Words, max_size=5))
-def test_associations_are_those_of_a_plain_loop(texts: list[list[str]]) -> None:
+def test_associations_match_a_plain_loop(texts: list[list[str]]) -> None:
     expected = {}
     for target in TARGETS:
         counts = {
@@ -253,7 +253,7 @@ def test_similarities_are_1_for_equal_lists_and_0_for_others_without_a_name_in_c
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=5))
-def test_the_spread_is_that_of_the_groups(similarities: list[float]) -> None:
+def test_the_spread_matches_the_groups(similarities: list[float]) -> None:
     range_of, deviation = list_range(similarities), list_deviation(similarities)
     assert range_of is not None
     assert deviation is not None

@@ -121,11 +121,11 @@ def values(found: pl.DataFrame, measure: str, **keys: Any) -> list[float]:
     return found.filter(measure=measure)["value"].to_list()
 
 
-def test_the_measures_of_the_family_are_those_that_it_declares(found: pl.DataFrame) -> None:
+def test_the_family_has_the_measures_it_declares(found: pl.DataFrame) -> None:
     assert {*found["measure"], DISTANCE_CORRECTED} == {*FAMILY.own_measures}
 
 
-def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> None:
+def test_harm_is_measured_over_all_prompts_and_each_group(found: pl.DataFrame) -> None:
     """Five prompts are asked, one of them for three groups and neutrally: two have one toxic answer
     of two.
     """
@@ -141,7 +141,7 @@ def test_harm_is_that_of_all_prompts_and_of_each_group(found: pl.DataFrame) -> N
     assert values(found, "harm_fraction", options="vader-negative") != []
 
 
-def test_words_near_words_of_groups_are_told_word_by_word(found: pl.DataFrame) -> None:
+def test_words_near_words_of_groups_are_reported_word_by_word(found: pl.DataFrame) -> None:
     """`grim` stands in the answer for men alone, twice beside two words of men, `kind` in both."""
     assert values(found, "stereotypical_association", attribute="grim") == [
         pytest.approx(1 - 1 / 3)
@@ -224,7 +224,7 @@ def test_precomputed_responses_are_checked_against_the_prompts(lists: Path) -> N
         ),
     ],
 )
-def test_files_that_cannot_be_used_are_told(
+def test_files_that_cannot_be_used_are_reported(
     lists: Path, name: str, content: str, message: str
 ) -> None:
     (lists / name).write_text(content)

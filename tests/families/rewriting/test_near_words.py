@@ -73,7 +73,7 @@ def test_titles_and_phrases_are_counted_as_langfair_counts_them(lists: Path) -> 
 
 
 @pytest.mark.parametrize("keys", [{}, {"stop_words": "nltk"}, {"stop_words": "nltk", "mode": None}])
-def test_stop_words_of_nltk_are_those_of_the_users_data(
+def test_stop_words_of_nltk_match_the_users_data(
     keys: dict[str, Any], lists: Path, data: Path
 ) -> None:
     (data / "corpora" / "stopwords").mkdir(parents=True)
@@ -84,7 +84,7 @@ def test_stop_words_of_nltk_are_those_of_the_users_data(
     ]
 
 
-def test_stop_words_that_are_not_there_are_told_with_how_to_get_them(
+def test_stop_words_that_are_not_there_are_reported_with_how_to_get_them(
     lists: Path, data: Path
 ) -> None:
     with pytest.raises(InputError) as caught:

@@ -93,7 +93,7 @@ def cell(tables: dict[str, pl.DataFrame]) -> CellTables:
 
 
 @pytest.mark.slow
-def test_pairs_stand_beside_the_floor_and_refusals_are_told(cell: CellTables) -> None:
+def test_pairs_are_next_to_the_floor_and_refusals_are_reported(cell: CellTables) -> None:
     shown = {table["title"]: table for table in cell_tables(cell.measures, TABLES)}
     pairs = shown["Pairs of groups"]
     titles = [title for title, _ in pairs["columns"]]
@@ -141,7 +141,7 @@ def test_each_measure_of_words_has_a_table_of_its_own(words: dict[str, pl.DataFr
     assert [row[:3] for row in near["rows"]] == [["calm", "female", "male"]]
 
 
-def test_texts_are_carried_in_the_parts_in_which_they_differ(cell: CellTables) -> None:
+def test_texts_are_split_where_they_differ(cell: CellTables) -> None:
     first = example_payloads(cell.examples, SENTENCES.explained, SENTENCES.view)[0]
     one, other = first["units"][0]["rows"][:2]
     assert first["about"] == ["gender", "female", "male"]
@@ -175,7 +175,7 @@ def test_words_that_differ_are_marked_where_texts_are_asked_for(shown: Shown) ->
     assert "Very grim, calm, I think." in shown.text
 
 
-def test_words_stand_with_their_numbers_where_texts_are_asked_for(
+def test_words_are_with_their_numbers_where_texts_are_asked_for(
     chromium: Browser, words: dict[str, pl.DataFrame], tmp_path: Path
 ) -> None:
     path = tmp_path / "index.html"

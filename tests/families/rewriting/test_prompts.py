@@ -134,7 +134,7 @@ def test_conversations_are_read_from_their_folder_and_summarised(tmp_path: Path,
         ("dialogsum", "test.csv", b"dialogue\n\xff\n", "is not UTF-8"),
     ],
 )
-def test_folders_that_are_no_such_set_are_told(
+def test_folders_that_are_no_such_set_are_reported(
     tmp_path: Path, name: LayoutName, file: str | None, content: str | bytes, message: str
 ) -> None:
     if file:

@@ -59,7 +59,9 @@ NEUTRAL = len(NAMES)
         ),
     ],
 )
-def test_words_become_those_of_a_group(text: str, female: str, male: str, neutral: str) -> None:
+def test_words_are_exchanged_for_the_words_of_a_group(
+    text: str, female: str, male: str, neutral: str
+) -> None:
     found = [
         GENDER.rewrite(text, place)
         for place in (NAMES.index("female"), NAMES.index("male"), NEUTRAL)
@@ -108,7 +110,7 @@ def test_words_hold_where_what_they_need_follows(tmp_path: Path) -> None:
     )
 
 
-def test_a_digest_of_groups_is_that_of_all_that_instances_have_of_them(tmp_path: Path) -> None:
+def test_a_digest_of_groups_covers_all_their_words_in_instances(tmp_path: Path) -> None:
     file = tmp_path / "groups.yaml"
     rows = "words:\n  - [tabby, hound, pet]\n"
     digests = []
@@ -127,7 +129,7 @@ def test_a_digest_of_groups_is_that_of_all_that_instances_have_of_them(tmp_path:
     assert faulty == ""
 
 
-def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> None:
+def test_a_word_of_two_rows_takes_the_marked_one_and_is_reported(tmp_path: Path) -> None:
     rows = "words:\n  - [tabby, hound*, pet]\n  - [queen, hound, ruler]\n"
     rewriter, faults = groups_in(tmp_path, ROWS + rows)
     assert rewriter is not None, faults
@@ -173,7 +175,7 @@ def test_a_word_of_two_rows_takes_the_marked_one_and_is_told(tmp_path: Path) -> 
         ),
     ],
 )
-def test_bad_words_are_told(rows: str, message: str, tmp_path: Path) -> None:
+def test_bad_words_are_reported(rows: str, message: str, tmp_path: Path) -> None:
     _, faults = groups_in(tmp_path, ROWS + rows)
     assert len(faults) == 1
     assert message in faults[0]

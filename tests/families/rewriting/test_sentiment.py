@@ -13,7 +13,7 @@ from biasgrid.families.responses import VADER_SCORES, sentiment_of
 from biasgrid.families.rewriting.score_distances import pair_distances
 
 
-def test_sentiment_and_its_distance_are_those_of_the_original() -> None:
+def test_sentiment_and_its_distance_match_the_original() -> None:
     rows = golden("pairs")
     scores = {side: sentiment_of(pl.Series([row[f"text{side}"] for row in rows])) for side in "12"}
     for side, found in scores.items():

@@ -18,7 +18,7 @@ def similarity(name: str, one: str, other: str) -> float:
 
 
 @pytest.mark.parametrize("kind", ["raw", "neutral"])
-def test_numbers_are_those_of_the_original(kind: str) -> None:
+def test_numbers_match_the_original(kind: str) -> None:
     rows = golden("pairs")
     texts = [
         row[name + side]
@@ -41,7 +41,7 @@ TEXTS = st.text(st.sampled_from("abI 'n\".,:;!?()-$%1cat's \n"), max_size=60)
 
 
 @given(TEXTS)
-def test_words_are_those_of_nltk_where_sentences_are_the_same(text: str) -> None:
+def test_words_match_nltk_where_sentences_are_the_same(text: str) -> None:
     whole = [
         word
         for sentence in sentences_of_text(text)
@@ -67,7 +67,7 @@ def test_lines_in_another_order_are_the_same_lines() -> None:
     assert similarity("rouge-l", one, other) < 1
 
 
-def test_each_pair_has_its_number_wherever_it_stands() -> None:
+def test_each_pair_has_its_number_in_any_place() -> None:
     texts = ["a good cook", "a good driver", "nothing"]
     pairs = np.array([[0, 1], [2, 2], [0, 1], [1, 2]])
     values = SIMILARITIES["rouge-l"](texts, pairs)

@@ -93,7 +93,7 @@ def test_answering_as_often_as_the_corpus_does_gives_the_synthetic_scores(
     assert synthetic["value"].sort().to_numpy() == pytest.approx(steps)
 
 
-def test_words_have_a_part_of_their_own_beside_that_of_their_group(tmp_path: Path) -> None:
+def test_words_have_a_part_of_their_own_and_a_part_of_their_group(tmp_path: Path) -> None:
     instances, parts = instances_of(tmp_path), bias(Strength(group=0.6, name=0.2), repeats=1000)
     assert known_effects(instances, bias(Strength(group=0.6))).equals(
         known_effects(instances, bias(0.6))

@@ -26,7 +26,7 @@ def cases() -> list[Any]:
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["name"])
-def test_statements_are_those_of_the_original(case: dict[str, Any], tmp_path: Path) -> None:
+def test_statements_match_the_original(case: dict[str, Any], tmp_path: Path) -> None:
     if "error" in case:
         assert faults_of(
             tmp_path, templates=case["templates_csv"], domains=case["domains"], mode="apes"

@@ -53,7 +53,7 @@ def test_every_template_has_its_negation_and_a_reason(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PACKS)
-def test_the_counts_are_those_of_the_readme(name: str) -> None:
+def test_the_counts_match_the_readme(name: str) -> None:
     instances = whole(expand(pack_named(name)))
     row = (
         f"| `{name}.csv` | 11 and their negations | {instances['pair'].n_unique():,} | "

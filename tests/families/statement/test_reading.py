@@ -47,7 +47,7 @@ def test_constraints_say_which_values_go_together(
     assert texts_with(tmp_path, constraint) == kept
 
 
-def test_negations_stand_behind_their_statements(tmp_path: Path) -> None:
+def test_negations_follow_their_statements(tmp_path: Path) -> None:
     instances = instances_of(tmp_path)
     assert instances["text"].to_list()[:3] == [
         "Elves are calmer than Pixies. Yes or No?",
@@ -71,7 +71,7 @@ def test_negations_stand_behind_their_statements(tmp_path: Path) -> None:
     assert instances.select("candidate1", "candidate2").unique().rows() == [("Yes", "No")]
 
 
-def test_ten_parameters_are_told_apart(tmp_path: Path) -> None:
+def test_ten_parameters_are_distinguished(tmp_path: Path) -> None:
     header = "template_id,template_text,param_1,param_10,constraints,label\n"
     instances = instances_of(tmp_path, templates=header + "a,#10 met #1.,people,traits,,No\n")
     assert instances["text"][1] == "mean met Elves. Yes or No?"
@@ -375,7 +375,7 @@ def test_two_files_of_a_domain_are_refused(tmp_path: Path) -> None:
     ]
 
 
-def test_files_that_are_not_there_are_told(tmp_path: Path) -> None:
+def test_files_that_are_not_there_are_reported(tmp_path: Path) -> None:
     files = files_of(tmp_path)
     files.templates.unlink()
     problems = [fault.problem for fault in read(replace(files, domains=tmp_path / "nowhere"))[1]]

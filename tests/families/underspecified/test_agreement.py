@@ -119,7 +119,7 @@ def test_of_clusters_of_names_the_summary_shows_the_interval_over_names_too(
     assert None not in (shown["low"], shown["high"])
 
 
-def test_the_interval_over_templates_is_that_of_students_t_over_the_means_of_clusters() -> None:
+def test_the_interval_over_templates_matches_students_t_over_the_means_of_clusters() -> None:
     instances = one_list(4, SUBJECT_GROUPS, attributes=2, templates=3)
     _, rows = found(instances, noisy(instances))
     means = []

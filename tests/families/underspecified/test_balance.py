@@ -168,7 +168,7 @@ def test_too_few_names_are_refused_when_they_are_counted(tmp_path: Path) -> None
         expand(nobody, lambda words: [len(words)] * 10 + [1])
 
 
-def test_the_digest_tells_what_is_balanced(tmp_path: Path) -> None:
+def test_the_digest_shows_what_is_balanced(tmp_path: Path) -> None:
     plain, faults = read(tmp_path)
     assert faults == []
     known, by_tokens, alike = (

@@ -88,7 +88,7 @@ def test_parts_weighted_by_their_counts_are_the_number() -> None:
 
 
 @pytest.mark.parametrize("output", [QA, LM])
-def test_comparisons_are_those_of_the_scores_that_are_shown(output: str) -> None:
+def test_comparisons_match_the_scores_that_are_shown(output: str) -> None:
     evidence, _, instances, _ = evidence_of(output)
     asked = evidence.join(
         instances.select("instance", "swapped", "negated"), on="instance", maintain_order="left"
@@ -136,7 +136,7 @@ def test_swap_groups_are_those_with_the_largest_the_median_and_the_smallest_comp
     assert comparison.mean() == pytest.approx(evidence["value"][0], abs=1e-12)
 
 
-def test_texts_scores_and_answers_are_those_of_the_instance() -> None:
+def test_texts_scores_and_answers_match_the_instance() -> None:
     evidence, _, instances, predictions = evidence_of(QA)
     rows = evidence.join(instances, on="instance").join(
         subject_scores(predictions, "exact"), on="instance"

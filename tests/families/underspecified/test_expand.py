@@ -47,7 +47,7 @@ SAT = ("[subj1] sat by [subj2].", "Who [p_act]?", "Who [p_act:neg]?")
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_instances_are_those_of_unqover(name: str) -> None:
+def test_instances_match_unqover(name: str) -> None:
     lists, faults = read(word_list_files(name))
     assert faults == []
     instances = whole(expand(lists))
@@ -60,7 +60,7 @@ def test_instances_are_those_of_unqover(name: str) -> None:
 
 
 @pytest.mark.parametrize("filler", ["", "[aug] yes no  (CNN) --"])
-def test_positions_are_those_of_the_candidates(filler: str) -> None:
+def test_positions_match_the_candidates(filler: str) -> None:
     names = Subjects({"[subj]": ["apple", "a", "Zoë", "owl"]}, [None] * 4)
     contexts = [
         "A [subj1] sees a [subj2].",
@@ -257,7 +257,7 @@ def test_pronouns_are_candidates_behind_the_subjects() -> None:
     assert lists.digest() != replace(lists, pronouns={}).digest()
 
 
-def test_what_is_asked_has_its_key_whatever_else_is_asked() -> None:
+def test_a_request_has_its_key_regardless_of_other_requests() -> None:
     few = whole(expand(lists_of(SAT, limit={"subjects": 2})))
     many = whole(expand(lists_of(("[subj2] saw [subj1].", *SAT[1:]), SAT)))
     assert request_keys(many).is_unique().all()
@@ -335,7 +335,7 @@ def test_the_gender_dataset_is_complete_and_its_file_small(tmp_path: Path) -> No
         ([(SAT[0], "Who but [subj1] [p_act]?", "Who but [subj1] [p_act]?")], True),
     ],
 )
-def test_what_is_asked_again_is_counted_whatever_it_comes_from(
+def test_repeated_requests_are_counted_regardless_of_their_source(
     templates: list[tuple[str, str, str]], again: bool
 ) -> None:
     instances = whole(expand(lists_of(*templates)))

@@ -118,7 +118,7 @@ def small_lists(draw: st.DrawFn) -> WordLists:
 
 @settings(max_examples=60, deadline=None)
 @given(small_lists())
-def test_expansion_is_that_of_plain_string_replacement(lists: WordLists) -> None:
+def test_expansion_matches_plain_string_replacement(lists: WordLists) -> None:
     instances = whole(expand(lists))
     columns = [
         *("subject1", "subject2", "group1", "group2", "template", "attribute", "attribute_group"),

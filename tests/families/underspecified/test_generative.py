@@ -57,7 +57,7 @@ def instances(prompt: QuestionPrompt = PROMPT) -> pl.DataFrame:
     return whole(expand(WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(prompt,))))
 
 
-def test_options_have_their_letters_in_the_order_in_which_the_context_names_them() -> None:
+def test_options_have_letters_in_the_order_of_the_context() -> None:
     rows = (
         instances()
         .filter(swap_group=0, negated=False)
@@ -133,7 +133,7 @@ def answered_but(rows: pl.DataFrame, *unanswered: int) -> pl.DataFrame:
     return predictions_of("choice", rows, probabilities=said)
 
 
-def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None:
+def test_coverage_counts_the_swap_groups_without_an_answer() -> None:
     rows = one_list(3, attributes=2)
     groups = rows["swap_group"].n_unique()
     some, all_of_them = answered_but(rows, 0), answered_but(rows)
@@ -154,7 +154,7 @@ def test_swap_groups_without_an_answer_are_left_out_and_coverage_tells() -> None
 
 
 @pytest.mark.slow
-def test_subjects_whose_questions_lack_answers_are_told() -> None:
+def test_subjects_whose_questions_lack_answers_are_reported() -> None:
     rows = one_list(4, attributes=2, templates=8)
     names = rows.select(pl.col("candidate1", "candidate2").cast(pl.String))
     lacks = names.select(
@@ -208,7 +208,7 @@ def test_names_of_groups_that_always_meet_are_compared_where_answers_lack(
     assert flag["flag"] == "leaves Ann without an answer more often: 1.00 against 0.00"
 
 
-def test_a_cell_in_which_nothing_was_answered_has_nulls() -> None:
+def test_a_cell_without_answers_has_nulls() -> None:
     rows = one_list(3)
     nothing = answered_but(rows, *range(len(rows)))
     observations = observe(rows, nothing, OPTIONS)

@@ -34,7 +34,7 @@ def of_part(
 
 
 @pytest.mark.parametrize("log", golden_files("log/*.log.txt"))
-def test_gamma_and_eta_are_those_of_the_log(log: str) -> None:
+def test_gamma_and_eta_match_the_log(log: str) -> None:
     output, grouping = log.removeprefix("log/").removesuffix(".log.txt").rsplit(".", 1)
     printed, _ = read_log(log)
     measures = measured(*read_output(f"output/{output}.output.json"))
@@ -48,7 +48,7 @@ def test_gamma_and_eta_are_those_of_the_log(log: str) -> None:
 
 
 @pytest.mark.parametrize("log", golden_files("log/*.subj_act.log.txt"))
-def test_measures_of_the_cell_are_those_of_the_log(log: str) -> None:
+def test_measures_of_the_cell_match_the_log(log: str) -> None:
     output = log.removeprefix("log/").removesuffix(".subj_act.log.txt")
     _, printed = read_log(log)
     measures = measured(*read_output(f"output/{output}.output.json"))
@@ -72,7 +72,7 @@ def test_measures_of_the_cell_are_those_of_the_log(log: str) -> None:
         ("ethnicity_qa.tiny-bert-base-uncased.group_by_act.json", ["attribute_group"]),
     ],
 )
-def test_the_three_highest_win_ratios_are_those_of_the_bipartite_graph(
+def test_the_three_highest_win_ratios_match_the_bipartite_graph(
     drawing: str, keys: list[str]
 ) -> None:
     rows = json.loads((FOLDER / "vis" / drawing).read_text())

@@ -10,7 +10,7 @@ OTHERS = {"negation_reading", "mu_held_out", STEREOTYPE_AGREEMENT}
 OF_ALL_FAMILIES = {"significant_tests", "coverage", "undetected_difference"}
 
 
-def test_the_measures_that_are_described_are_those_that_are_made() -> None:
+def test_the_described_measures_are_the_computed_ones() -> None:
     described = DEFINITIONS.select("measures", "stereotypes", "pronouns", "generative")
     made = {*PART_MEANS, *SIZES, *MEANS_OF_CELL, *CORRECTED, *STRENGTHS}
     assert {*described} == made | OTHERS | OF_ALL_FAMILIES

@@ -193,7 +193,7 @@ def shown(chromium: Browser, html: str, tmp_path: Path) -> Iterator[Shown]:
     report.page.close()
 
 
-def test_columns_are_those_of_the_tables_and_what_is_not_asked_is_null(html: str) -> None:
+def test_columns_match_the_tables_and_unasked_values_are_null(html: str) -> None:
     blocks = Page(html).blocks
     cell = blocks["cell/large/faiths"]
     shared = {
@@ -246,7 +246,7 @@ def test_sentences_are_reached_from_the_grid_by_keyboard_alone(shown: Shown) -> 
     assert "Who stole money?" in shown.page.inner_text(".panel")
 
 
-def test_doubtful_and_not_asked_boxes_are_told_without_colour(shown: Shown) -> None:
+def test_doubtful_and_not_asked_boxes_are_reported_without_colour(shown: Shown) -> None:
     shown.go(CELL)
     assert len(shown.page.query_selector_all("[role=grid] td.doubtful")) == 1
     (none,) = shown.page.query_selector_all("[role=grid] td.none")
@@ -294,7 +294,7 @@ def test_a_profile_has_a_row_for_each_attribute_and_links_to_evidence(shown: Sho
 @pytest.mark.parametrize(
     ("pair", "difference"), [("large/small", "\N{MINUS SIGN}0.125"), ("small/large", "0.125")]
 )
-def test_two_models_stand_side_by_side_marked_by_the_paired_test(
+def test_two_models_are_side_by_side_marked_by_the_paired_test(
     shown: Shown, pair: str, difference: str
 ) -> None:
     shown.go(f"#/compare/faiths/{pair}")
@@ -305,7 +305,7 @@ def test_two_models_stand_side_by_side_marked_by_the_paired_test(
     assert row.endswith("yes")
 
 
-def test_ranks_stand_with_their_intervals_beside_differences_and_below_the_dataset(
+def test_ranks_are_with_their_intervals_next_to_differences_and_below_the_dataset(
     shown: Shown,
 ) -> None:
     row = shown.go("#/compare/faiths/small/large").page.inner_text(

@@ -159,7 +159,7 @@ def test_a_key_without_a_value_is_one_fault(changes: dict[str, object], expected
     assert f"c.yaml, datasets.religion.{expected}" in fault
 
 
-def test_a_good_config_tells_its_cells_and_files() -> None:
+def test_a_good_config_shows_its_cells_and_files() -> None:
     config = parse_config(CONTENT, "c.yaml")
     assert list(config.cells()) == [("answers", "religion"), ("masked", "religion")]
     assert [*config.selected_variants] == [("religion", "qa"), ("religion", "lm-bert")]
@@ -177,7 +177,7 @@ def test_a_good_config_tells_its_cells_and_files() -> None:
     assert config.tokenizer_record_arguments("bert")["checkpoint"] == "bert-base-uncased"
 
 
-def test_half_precision_is_told_to_what_measures_as_its_shares_need_more_mass() -> None:
+def test_measuring_knows_half_precision_because_its_shares_need_more_mass() -> None:
     precise, coarse = (
         parse_config(changed("inference", {"precision": each}), "c.yaml")
         for each in ("float32", "float16")

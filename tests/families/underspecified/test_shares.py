@@ -29,7 +29,7 @@ def test_c_is_its_part_of_shares_and_its_part_of_mass(seed: int, spread: float) 
     assert_allclose(compare_scores(scores)["comparison"], share_part + mass_part, atol=1e-14)
 
 
-def test_c_of_shares_is_c_whatever_the_mass_is() -> None:
+def test_c_of_shares_does_not_depend_on_the_mass() -> None:
     random = np.random.default_rng(1)
     shares = random.random((20, 2, 2, 1))
     shares = np.concatenate([shares, 1 - shares], axis=-1)

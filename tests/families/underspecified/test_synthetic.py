@@ -163,7 +163,7 @@ def test_statements_keep_the_mask_and_name_the_answers_behind_it() -> None:
     assert set(words) <= {"Amish", "Black"}
 
 
-def test_answers_stand_where_the_corpus_says(tmp_path: Path) -> None:
+def test_answers_are_where_the_corpus_says(tmp_path: Path) -> None:
     path = tmp_path / "corpus.json"
     path.write_text(corpus(groups(None), "question-answering", bias(0.5, repeats=4)))
     questions = read_squad(path)
@@ -311,7 +311,7 @@ def test_a_negation_that_is_not_read_takes_its_share_off_what_is_put_in(share: f
     assert shares[plain] == pytest.approx(of_read[plain], abs=2 / 50)
 
 
-def test_answers_that_name_nobody_leave_the_shares_of_those_that_do() -> None:
+def test_answers_without_a_name_keep_the_shares_of_others() -> None:
     instances, thin = groups("[MASK]"), bias(Strength(name=0.8, mass=0.5))
     lines = [line.split("\t") for line in lines_of(instances, thin)]
     assert {words.count(name) for _, *words in lines for name in ("ran", "sang", "often")} == {

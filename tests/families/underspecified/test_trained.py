@@ -118,7 +118,7 @@ def test_a_trained_writer_has_the_synthetic_bias(tmp_path: Path) -> None:
     check_effects(cell.instances, said)
 
 
-def test_corpora_of_each_strength_and_task_lie_beside_the_table(tmp_path: Path) -> None:
+def test_corpora_of_each_strength_and_task_lie_next_to_the_table(tmp_path: Path) -> None:
     instances = {task: instances_of(task) for task in TASKS}
     synthetic_biases = [
         SyntheticBias("demo", name, strength, repeats=2, seed=1)

@@ -103,7 +103,7 @@ def test_answers_that_name_neither_subject_are_counted(answers: list[str], share
     assert checks(instances, answering(instances, answers))["neither_subject"] == share
 
 
-def test_answers_are_those_to_their_instances_in_whatever_order_predictions_are() -> None:
+def test_answers_match_their_instances_in_any_order_of_predictions() -> None:
     instances = one_list(3, attributes=2)
     # Each first subject is named, which of other instances is a third one.
     predictions = choosing(instances, ALWAYS).with_columns(instances["subject1"].alias("answer"))
@@ -198,7 +198,7 @@ def test_room_speaks_against_a_cell_by_its_value() -> None:
     assert problem_of("room", value=0.4, low=0.2, high=0.6)
 
 
-def test_subjects_that_are_asked_less_often_are_told() -> None:
+def test_subjects_that_are_asked_less_often_are_reported() -> None:
     instances = one_list(3)
     groups = instances.filter(pl.col("swap_group") < 2)
     # Of three subjects in two pairs one stands in both.
@@ -211,7 +211,7 @@ def test_a_page_of_a_dataset_without_any_association_is_drawn() -> None:
     assert (shown["gamma"], shown["order"], shown["subject_groups"]) == ([], None, [])
 
 
-def test_the_limit_of_reading_the_negation_is_that_of_the_code() -> None:
+def test_the_limit_of_reading_the_negation_matches_the_code() -> None:
     limit = FLAGS["negation_unread"].limit
     assert limit
     assert limit.value == UNREAD_CORRELATION

@@ -102,7 +102,7 @@ def test_all_faults_of_all_files_are_found_at_once(tmp_path: Path) -> None:
     }
 
 
-def test_the_digest_is_that_of_the_content_alone(tmp_path: Path) -> None:
+def test_the_digest_depends_on_the_content_alone(tmp_path: Path) -> None:
     before = read(tmp_path)[0].digest()
     spaced = {
         name: f"# comment\n\n{content.replace(chr(10), chr(10) * 2)}"
@@ -136,7 +136,7 @@ def own_lists() -> dict[tuple[str, str], WordLists]:
         ("religion", [11], 50),
     ],
 )
-def test_our_lists_are_as_large_as_those_of_the_paper(
+def test_our_lists_are_as_large_as_the_papers(
     own_lists: dict[tuple[str, str], WordLists], dataset: str, subjects: list[int], attributes: int
 ) -> None:
     variants = [lists for (name, _), lists in own_lists.items() if name == dataset]
@@ -161,7 +161,7 @@ def test_our_lists_have_all_clusters(own_lists: dict[tuple[str, str], WordLists]
 ANTONYMS = "[p_act] food | cooks\n[p_act:neg] food | never cooks\n[p_act:antonym] food | eats out\n"
 
 
-def test_antonyms_stand_in_for_negations_where_they_are_asked(tmp_path: Path) -> None:
+def test_antonyms_replace_negations_on_request(tmp_path: Path) -> None:
     texts = {}
     for antonyms in (False, True):
         lists, faults = read(tmp_path, attributes=ANTONYMS, antonyms=antonyms)

@@ -129,7 +129,7 @@ class Results:
         return runner.invoke(app, ["export", "apes", *fixed, *arguments], env={"COLUMNS": "300"})
 
 
-def test_examples_are_those_of_apes_to_the_byte(tmp_path: Path) -> None:
+def test_examples_match_apes_to_the_byte(tmp_path: Path) -> None:
     results = Results(tmp_path)
     results.write(probabilities=[[0.5, 0.25]] * 14)
     assert results.export().exit_code == 0
@@ -148,7 +148,7 @@ def test_predictions_have_answer_and_probability(tmp_path: Path) -> None:
     assert lines[1:] == [f"{line}{endings[place % 3]}" for place, line in enumerate(examples[1:])]
 
 
-def test_what_is_not_there_is_told(tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tmp_path: Path) -> None:
     results = Results(tmp_path)
     assert "there is no such table; to make it, run" in results.export().stderr
     assert "unknown name 'n'" in results.export("--model", "n").stderr

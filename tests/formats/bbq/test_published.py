@@ -138,7 +138,7 @@ def test_faulty_published_answers_are_refused(
         responses_of(files.files[0], "prediction")
 
 
-def test_published_answers_to_controls_are_those_of_controls(tmp_path: Path) -> None:
+def test_published_answers_to_controls_match_controls(tmp_path: Path) -> None:
     files = files_of(tmp_path, [line(7) | {"prediction": "Ann"}], name="Age_control_en.jsonl")
     (response,) = responses_of(files.files[0], "prediction")
     assert (response.prompt, response.response) == ("Age (control) 7", "Ann")

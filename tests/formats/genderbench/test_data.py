@@ -199,7 +199,7 @@ def test_data_that_do_not_fit_the_log(
     assert told in str(faults_of(with_data(tmp_path, probe, items, **data))[0])
 
 
-def test_files_that_a_log_stands_beside(tmp_path: Path) -> None:
+def test_files_next_to_a_log(tmp_path: Path) -> None:
     files = with_data(tmp_path, "DirectProbe", [one(source="sbic")])
     assert faults_of(files) == []
     files.probe.write_text("log: log.jsonl\nnames: names.csv\n")

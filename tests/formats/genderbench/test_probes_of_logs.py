@@ -21,7 +21,7 @@ def values_of(
     return of_cell(log_of(folder, probe, items), answers)
 
 
-def test_prompts_are_those_of_the_log(tmp_path: Path) -> None:
+def test_prompts_match_the_log(tmp_path: Path) -> None:
     files = log_of(tmp_path, "DirectProbe", [one(source="sbic"), one(source="gest")])
     assert faults_of(files) == []
     instances = instances_of(files)
@@ -176,9 +176,7 @@ def test_of_jobs_the_balance_is_measured(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_logs_of_which_no_probe_is_made(
-    probe: str, items: Items, told: str, tmp_path: Path
-) -> None:
+def test_logs_that_make_no_probe(probe: str, items: Items, told: str, tmp_path: Path) -> None:
     assert told in faults_of(log_of(tmp_path, probe, items))[0]
 
 

@@ -23,7 +23,7 @@ TARGETS = {"adjective": "langfair-adjectives.txt", "profession": "langfair-profe
 @needs.langfair.mark
 @needs.langfair_tests.mark
 @pytest.mark.parametrize("category", TARGETS)
-def test_co_occurrence_biases_are_those_of_its_own_tests(category: str, tmp_path: Path) -> None:
+def test_co_occurrence_biases_match_its_own_tests(category: str, tmp_path: Path) -> None:
     given = json.loads(OWN_TESTS.read_text())
     (case,) = (one for one in given["co_occurrence_bias"] if one["target_category"] == category)
     imported(Path(PACKAGE), tmp_path)
@@ -46,7 +46,7 @@ def constants() -> dict[str, list[str]]:
 
 
 @needs.langfair.mark
-def test_imported_words_are_those_of_langfair(tmp_path: Path) -> None:
+def test_imported_words_match_langfair(tmp_path: Path) -> None:
     theirs = constants()
     imported(Path(PACKAGE), tmp_path)
     groups, faults = read_group_words(tmp_path / "langfair-race.yaml")

@@ -105,7 +105,7 @@ def test_a_log_with_any_value_of_another_kind_is_read_or_refused(form: str, tmp_
 @pytest.mark.parametrize(
     "content", [None, 3, [], {"date": "soon"}, {"date": 1e30}, {"model_name": []}]
 )
-def test_results_beside_samples_that_are_none_are_refused(content: Any, tmp_path: Path) -> None:
+def test_results_next_to_invalid_samples_are_refused(content: Any, tmp_path: Path) -> None:
     path = tmp_path / BBQ.name
     path.write_text(BBQ.read_text())
     path.with_name(f"results_{BBQ.stem.rpartition('_')[2]}.json").write_text(json.dumps(content))

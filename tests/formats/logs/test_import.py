@@ -132,7 +132,7 @@ def test_epochs_of_inspect_are_repetitions(world: Path) -> None:
     assert {row["repetition"] for row in lines_of(world.parent / "loans.jsonl")} == {0, 1}
 
 
-def test_texts_of_lm_eval_are_those_of_the_log(world: Path) -> None:
+def test_texts_of_lm_eval_match_the_log(world: Path) -> None:
     assert imported(world, "lm-eval", LOANS, "loans")[0] == 0
     rows = {
         (row["prompt"], row["group"], row["repetition"]): row

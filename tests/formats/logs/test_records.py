@@ -162,7 +162,7 @@ def test_a_cost_is_a_distance_and_keeps_its_sign_in_the_details(
     )
 
 
-def test_what_cannot_be_exported_is_told(results: Path) -> None:
+def test_what_cannot_be_exported_is_reported(results: Path) -> None:
     code, output, _ = exported(results, model="modle")
     assert (code, "unknown name 'modle' (did you mean 'model'?)" in output) == (2, True)
     code, output, _ = exported(results, "--relationship", "none")

@@ -34,7 +34,7 @@ def files_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def test_a_file_arrives_whole_and_leaves_nothing_beside_it(
+def test_a_file_arrives_whole_and_leaves_nothing_next_to_it(
     server: FileServer, tmp_path: Path
 ) -> None:
     out = tmp_path / "dumps" / "dump.json"
@@ -103,7 +103,7 @@ def test_a_download_that_was_complete_is_judged_by_its_digest(
     assert (tmp_path / "dump.json").read_bytes() == CONTENT
 
 
-def test_what_the_server_has_not_and_a_server_that_is_not_there_are_told_apart(
+def test_a_missing_file_is_distinguished_from_an_unreachable_server(
     server: FileServer, tmp_path: Path
 ) -> None:
     with pytest.raises(
@@ -123,7 +123,7 @@ def test_a_busy_server_is_asked_again(server: FileServer, tmp_path: Path, status
     assert (tmp_path / "dump.json").read_bytes() == CONTENT
 
 
-def test_a_server_that_stays_busy_is_told_with_its_answer(
+def test_a_server_that_stays_busy_is_reported_with_its_answer(
     server: FileServer, tmp_path: Path
 ) -> None:
     server.statuses = [503] * ATTEMPTS
@@ -133,7 +133,7 @@ def test_a_server_that_stays_busy_is_told_with_its_answer(
         download_dump(server.address, DIGEST, tmp_path / "dump.json")
 
 
-def test_secrets_come_from_the_environment_and_stand_in_no_message(
+def test_secrets_come_from_the_environment_and_are_in_no_message(
     server: FileServer,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

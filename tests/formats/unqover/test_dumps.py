@@ -111,7 +111,7 @@ def test_a_missing_dump_is_named(tmp_path: Path) -> None:
         import_to(tmp_path / "out", tmp_path / "nothing.json")
 
 
-def test_the_digest_is_that_of_the_bytes_not_of_what_they_mean(dump: Path, tmp_path: Path) -> None:
+def test_the_digest_depends_on_the_bytes_not_their_meaning(dump: Path, tmp_path: Path) -> None:
     digest = sha256(dump.read_bytes()).hexdigest()
     dump.write_text(json.dumps(json.loads(dump.read_text())))
     with pytest.raises(InputError, match="sha256 is"):

@@ -20,7 +20,7 @@ from biasgrid.tables.schema import answer_schema
 FAMILIES = Path(biasgrid.__file__).parent / "families"
 
 
-def test_scores_of_a_mode_are_at_least_those_of_pronouns() -> None:
+def test_scores_of_a_mode_are_at_least_the_scores_of_pronouns() -> None:
     instances = one_list(2)
     said = [[0.1, 0.2, 0.3, 0.1]] * len(instances)
     predictions = predictions_of("choice", instances, probabilities=said)
@@ -31,7 +31,7 @@ def test_scores_of_a_mode_are_at_least_those_of_pronouns() -> None:
     assert replicated["answer_probability"].to_list() == pytest.approx([0.25])
 
 
-def test_modes_stand_in_their_family_and_are_asked_for_by_no_name() -> None:
+def test_modes_are_in_their_family_and_are_asked_for_by_no_name() -> None:
     assert all(
         load_reference(path).__module__.startswith("biasgrid.families.underspecified.")
         for path in FAMILY.modes.values()

@@ -87,7 +87,9 @@ def test_source_and_output_give_back_the_tables_that_they_were_written_of(tmp_pa
     assert_frame_equal(comparable(output.predictions), comparable(predictions))
 
 
-def test_predictions_of_masked_language_models_are_told_by_their_context(tmp_path: Path) -> None:
+def test_predictions_of_masked_language_models_are_reported_by_their_context(
+    tmp_path: Path,
+) -> None:
     instances = one_list(3)
     write_in_parts(tmp_path / "output.json", output_json(instances, masked(instances), "exact"))
     read = read_unqover(tmp_path / "output.json")

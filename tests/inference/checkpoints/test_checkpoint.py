@@ -122,7 +122,7 @@ def test_padding_and_truncation_of_a_tokenizers_training_are_dropped(folder: Pat
 
 
 @pytest.mark.parametrize("architecture", TOKENIZERS)
-def test_one_token_words_are_told_from_others(
+def test_one_token_words_are_distinguished_from_others(
     tiny_checkpoint: Checkpoints, architecture: str
 ) -> None:
     tokenizer = load_recorded_tokenizer(record_of(tiny_checkpoint(architecture, "fill-mask")))

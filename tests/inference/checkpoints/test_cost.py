@@ -48,7 +48,7 @@ def test_of_pickled_weights_the_layers_of_the_config_are_counted(
     assert parameters(tmp_path) == 12 * 12 * 768**2
 
 
-def test_what_no_file_tells_is_unknown(tmp_path: Path) -> None:
+def test_facts_without_a_file_are_unknown(tmp_path: Path) -> None:
     assert parameters(tmp_path) is None
     write_config(tmp_path, hidden_size=768)
     assert parameters(tmp_path) is None
@@ -79,7 +79,7 @@ def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_trainin
     assert tokens_per_instance(again, texts, ReadingMethod(is_joined=True)) == 7
 
 
-def test_words_of_several_tokens_have_several_inputs_and_share_those_that_are_alike() -> None:
+def test_words_of_several_tokens_share_equal_inputs() -> None:
     assert count_input_tokens(9, []) == count_input_tokens(9, [[5], [6]]) == 9
     # Three masks, one token and two masks, two tokens and a mask; the second word differs in the
     # last of them.

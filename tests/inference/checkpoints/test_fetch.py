@@ -65,7 +65,7 @@ def test_a_record_changes_with_content_and_not_with_time(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("pickled", [True, False])
-def test_the_files_that_are_watched_are_those_of_the_record(folder: Path, pickled: bool) -> None:
+def test_the_files_that_are_watched_match_the_record(folder: Path, pickled: bool) -> None:
     for name in ("README.md", "code.py", "vocab.txt", "notes.json", "pytorch_model.bin"):
         (folder / name).write_text("")
     (folder / "merges.txt").mkdir()

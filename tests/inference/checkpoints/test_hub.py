@@ -125,7 +125,7 @@ def test_pickled_weights_alone_are_refused_before_they_are_downloaded(
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_a_gated_repository_is_told(
+def test_a_gated_repository_is_reported(
     repository: Repository, environment: dict[str, str], status: int
 ) -> None:
     repository.status, repository.error = status, "GatedRepo"
@@ -153,7 +153,7 @@ def test_a_gated_repository_is_told(
         ),
     ],
 )
-def test_what_the_hub_does_not_have_is_told(
+def test_what_the_hub_does_not_have_is_reported(
     environment: dict[str, str], checkpoint: str, revision: str, expected: str
 ) -> None:
     message = fetch(environment, checkpoint, revision)["error"]
@@ -161,7 +161,7 @@ def test_what_the_hub_does_not_have_is_told(
     assert expected in message
 
 
-def test_a_hub_that_is_switched_off_or_cannot_be_reached_is_told_and_the_cache_is_used(
+def test_a_hub_that_is_switched_off_or_cannot_be_reached_is_reported_and_the_cache_is_used(
     repository: Repository, tmp_path: Path
 ) -> None:
     with serve_hub({"tiny/model": repository}) as hub:
@@ -178,7 +178,9 @@ def test_a_hub_that_is_switched_off_or_cannot_be_reached_is_told_and_the_cache_i
     assert "Connection refused" in message
 
 
-def test_a_cache_that_cannot_be_written_to_is_told_with_its_remedy(repository: Repository) -> None:
+def test_a_cache_that_cannot_be_written_to_is_reported_with_its_remedy(
+    repository: Repository,
+) -> None:
     with serve_hub({"tiny/model": repository}) as hub:
         message = fetch(hub_environment(hub.address, Path("/dev/null/cache")), "tiny/model")[
             "error"

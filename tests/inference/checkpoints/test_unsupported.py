@@ -87,7 +87,7 @@ def test_adapters_are_refused_wherever_they_lie(folder: Path, pattern: str, base
     assert "merge_and_unload().save_pretrained(folder)" in message
 
 
-def test_a_tokenizer_beside_an_adapter_is_taken(folder: Path) -> None:
+def test_a_tokenizer_next_to_an_adapter_is_taken(folder: Path) -> None:
     (folder / "adapter_config.json").write_text("{}")
     assert record_of(folder, weights=False)["tokenizer"]
 
@@ -226,7 +226,7 @@ def test_of_a_generation_config_the_end_tokens_are_taken_and_nothing_is_refused(
     assert record["generation_config"] == {"taken": taken, "not_taken": rest}
 
 
-def test_without_a_generation_config_the_end_tokens_are_those_of_the_model(tmp_path: Path) -> None:
+def test_without_a_generation_config_the_end_tokens_match_the_model(tmp_path: Path) -> None:
     folder = save_writer(tmp_path / "writer")
     (folder / "generation_config.json").unlink()
     change_json(folder / "config.json", eos_token_id=[1, 9])

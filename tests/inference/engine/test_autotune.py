@@ -131,7 +131,7 @@ def test_a_resumed_shard_keeps_the_size_of_its_batches(
     assert audits(ours)[0]["token_budget"] == 128
 
 
-def test_what_half_precision_would_do_is_told_and_numbers_stay(
+def test_the_effect_of_half_precision_is_reported_and_numbers_stay(
     cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ours = cell("bert", TASK)

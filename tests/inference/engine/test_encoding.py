@@ -153,7 +153,7 @@ def test_a_border_that_only_one_text_crosses_is_found(
 
 
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
-def test_instances_with_unknown_tokens_are_those_in_which_the_tokenizer_writes_them(
+def test_instances_with_unknown_tokens_match_the_tokenizer(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint(architecture, "question-answering"))
@@ -222,7 +222,7 @@ def test_a_vocabulary_without_most_words_of_the_texts_does_not_know_them(
     assert not is_out_of_vocabulary(whole_rows(tokenizer, [("Ann met Carl.",)]), tokenizer).any()
 
 
-def test_a_token_of_the_end_that_stands_for_the_unknown_too_is_not_counted(
+def test_a_token_of_the_end_that_represents_the_unknown_too_is_not_counted(
     tiny_checkpoint: Callable[[str, str], Path],
 ) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny_checkpoint("bert", "question-answering"))

@@ -26,7 +26,7 @@ def test_auto_is_bfloat16_on_processors_that_multiply_it() -> None:
 
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])
 @pytest.mark.parametrize("architecture", TOKENIZERS)
-def test_half_precision_is_that_of_transformers(
+def test_half_precision_matches_transformers(
     tiny_checkpoint: Callable[[str, str], Path], architecture: str, precision: str
 ) -> None:
     folder = tiny_checkpoint(architecture, TASK)

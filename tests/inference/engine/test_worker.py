@@ -38,7 +38,7 @@ def test_work_ends_with_the_program_at_its_next_step() -> None:
     assert waiting.cancelled()
 
 
-def test_what_goes_wrong_in_work_is_told_to_who_waits_for_it() -> None:
+def test_an_error_in_work_is_raised_where_it_is_awaited() -> None:
     def broken() -> None:
         raise KeyboardInterrupt
 

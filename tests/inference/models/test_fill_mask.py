@@ -115,7 +115,7 @@ def test_candidates_that_need_the_same_input_share_it(
     assert sum(counts) == 2 * 3
 
 
-def test_the_mask_is_that_of_the_tokenizer(case_cell: Cells) -> None:
+def test_the_mask_matches_the_tokenizer(case_cell: Cells) -> None:
     text, candidates = "The [MASK] man lied.", ["cook", "liar"]
     predicted = case_cell("roberta", TASK, [{"text": text, "candidates": candidates}]).predict(
         **JOINT

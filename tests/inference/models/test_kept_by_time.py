@@ -135,7 +135,7 @@ def test_a_killed_job_loses_the_answers_of_seconds(job: SlowJob) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_job_that_is_told_to_end_loses_none(job: SlowJob, number: signal.Signals) -> None:
+def test_a_terminated_job_loses_no_answer(job: SlowJob, number: signal.Signals) -> None:
     end_after(job, 30, number)
     answered = job.answered
     assert 30 <= answered < ROWS

@@ -42,7 +42,7 @@ def checkpoint(
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2"])
-def test_probabilities_are_those_of_all_options_at_once(
+def test_probabilities_match_all_options_at_once(
     tmp_path: Path, checkpoint: Callable[[str], Path], architecture: str
 ) -> None:
     folder = checkpoint(architecture)

@@ -123,7 +123,7 @@ def inference_settings(task: str, answer: str, **choices: Any) -> InferenceSetti
     st.lists(st.lists(st.floats(-300, 0), min_size=2, max_size=2), min_size=1, max_size=4),
     st.floats(-600, 0),
 )
-def test_shares_of_options_are_those_of_their_likelihoods_however_small(
+def test_shares_of_options_match_their_likelihoods_however_small(
     logs: list[list[float]], shift: float
 ) -> None:
     moved = [[one + shift for one in row] for row in logs]
@@ -219,14 +219,14 @@ BAD: dict[str, tuple[Change, list[str]]] = {
 
 
 @pytest.mark.parametrize(("change", "messages"), BAD.values(), ids=BAD)
-def test_bad_answers_are_told(tmp_path: Path, change: Change, messages: list[str]) -> None:
+def test_bad_answers_are_reported(tmp_path: Path, change: Change, messages: list[str]) -> None:
     found = faults(written(tmp_path, change(ROWS)))
     assert len(found) == len(messages)
     for fault, message in zip(found, messages, strict=True):
         assert f"answers.jsonl, {message}" in fault or f"answers.jsonl: {message}" in fault
 
 
-def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path) -> None:
+def test_of_many_faults_the_first_are_reported_and_the_others_counted(tmp_path: Path) -> None:
     found = faults(
         written(tmp_path, [*ROWS, *(ROWS[0] | {"repetition": number} for number in range(2, 41))])
     )
@@ -245,7 +245,7 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted(tmp_path: Path
         ("answers.txt", "x", "the file extension '.txt'; expected answers with the columns"),
     ],
 )
-def test_files_of_another_format_are_told(
+def test_files_of_another_format_are_reported(
     tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     path = tmp_path / name

@@ -194,7 +194,7 @@ def test_parquet_may_have_structures_and_lists(tmp_path: Path) -> None:
     ]
 
 
-def test_what_asks_the_same_has_the_same_answer_and_one_text_may_stand_in_two_contexts(
+def test_equal_requests_have_equal_answers_and_a_text_may_have_two_contexts(
     tmp_path: Path,
 ) -> None:
     questions = [

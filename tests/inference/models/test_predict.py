@@ -13,7 +13,7 @@ PRONOUNS = {"female": "the", "male": "man"}
 
 
 @pytest.mark.parametrize("architecture", TOKENIZERS)
-def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture: str) -> None:
+def test_masked_probabilities_match_single_rows(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "fill-mask")
     plain = Plain(ours.checkpoint, "fill-mask")
     ours = ours.with_instances(instances_for(ours.task, plain.mask, pronouns=PRONOUNS))
@@ -28,9 +28,7 @@ def test_masked_probabilities_are_those_of_single_rows(cell: Cells, architecture
 
 
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
-def test_span_probabilities_and_answers_are_those_of_single_rows(
-    cell: Cells, architecture: str
-) -> None:
+def test_span_probabilities_and_answers_match_single_rows(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "question-answering")
     plain = Plain(ours.checkpoint, "question-answering")
     expected = pl.DataFrame([plain.span_row(row) for row in ours.instances.iter_rows(named=True)])

@@ -24,7 +24,7 @@ ROWS = [{"text": question, "text_pair": context} for context in CONTEXTS for que
 
 
 @pytest.mark.parametrize("architecture", TOKENIZERS)
-def test_answers_are_those_of_single_rows(case_cell: Cells, architecture: str) -> None:
+def test_answers_match_single_rows(case_cell: Cells, architecture: str) -> None:
     ours = case_cell(architecture, TASK, ROWS)
     plain = Plain(ours.checkpoint, TASK)
     said = [plain.answer(row["text"], row["text_pair"]) for row in ROWS]

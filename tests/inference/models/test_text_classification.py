@@ -46,7 +46,7 @@ FLOATS = {"probabilities": pl.List(pl.Float32)}
 
 @pytest.mark.parametrize("rows", [SINGLE, PAIRS], ids=["single texts", "pairs"])
 @pytest.mark.parametrize("architecture", [*TOKENIZERS, *OTHER_TOKENIZERS])
-def test_probabilities_are_those_of_single_rows(
+def test_probabilities_match_single_rows(
     case_cell: Cells, architecture: str, rows: list[dict[str, str]]
 ) -> None:
     ours = case_cell(architecture, TASK, rows)
@@ -55,7 +55,7 @@ def test_probabilities_are_those_of_single_rows(
     assert largest_difference(ours.predict(labels=LABELS), theirs) < 1e-5
 
 
-def test_single_texts_and_pairs_may_stand_in_one_table(case_cell: Cells) -> None:
+def test_single_texts_and_pairs_may_be_in_one_table(case_cell: Cells) -> None:
     ours = case_cell(
         "bert", TASK, [*SINGLE[:2], *PAIRS[:2], {"text": "Who lied?", "text_pair": ""}]
     )

@@ -120,7 +120,7 @@ def test_as_many_tokens_are_read_as_the_checkpoint_says_unless_the_config_does(
         assert table["truncated"][3]
 
 
-def test_prompts_and_lower_case_are_those_of_the_checkpoint(
+def test_prompts_and_lower_case_match_the_checkpoint(
     encoder: Callable[..., Path], tmp_path: Path
 ) -> None:
     prompts = {"prompts": {"query": "The cook: ", "other": "No "}, "default_prompt_name": "query"}
@@ -235,7 +235,7 @@ def test_the_recipe_is_on_record(encoder: Callable[..., Path], tmp_path: Path) -
 
 @pytest.mark.long
 @needs.encoder.mark
-def test_vectors_of_a_trained_encoder_are_those_of_its_recipe(tmp_path: Path) -> None:
+def test_vectors_of_a_trained_encoder_match_its_recipe(tmp_path: Path) -> None:
     real = extract_encoder(tmp_path / "real")
     long = "A nurse met a pilot, who was late. " * 60
     texts = [

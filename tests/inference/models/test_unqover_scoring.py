@@ -20,7 +20,7 @@ def rows_of(cell: Cell) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("architecture", SUPPORTED)
-def test_spans_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> None:
+def test_spans_match_unqovers_rules(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "question-answering")
     plain = PlainUnqover(ours.checkpoint, "question-answering")
     expected = [plain.span_row(row) for row in rows_of(ours)]
@@ -38,7 +38,7 @@ def test_spans_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> No
 
 
 @pytest.mark.parametrize("architecture", SUPPORTED)
-def test_masked_words_are_those_of_unqovers_rules(cell: Cells, architecture: str) -> None:
+def test_masked_words_match_unqovers_rules(cell: Cells, architecture: str) -> None:
     ours = cell(architecture, "fill-mask")
     plain = PlainUnqover(ours.checkpoint, "fill-mask")
     # The first candidate is one of the ten words that count; the second, a name, is rarely among

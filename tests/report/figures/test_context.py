@@ -59,7 +59,7 @@ def test_where_nothing_is_measurable_the_figure_says_so_in_words(figure: str) ->
 
 
 @pytest.mark.parametrize("label", ["a $2$ b", r"$\foo$", "_x_ <b> & \\n %s"])
-def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
+def test_names_are_drawn_unchanged(label: str, tmp_path: Path) -> None:
     """Matplotlib would set what stands between dollars as a formula, and fail where it is none."""
     context = FigureContext({"faith": label}, {"one": ModelFacts("LM", label, {})})
     figure = draw_figure(
@@ -71,7 +71,7 @@ def test_names_are_drawn_as_they_stand(label: str, tmp_path: Path) -> None:
     assert escape(label) in (tmp_path / "mu.svg").read_text()
 
 
-def test_font_and_size_are_those_of_the_config_and_text_keeps_its_size(tmp_path: Path) -> None:
+def test_font_and_size_match_the_config_and_text_keeps_its_size(tmp_path: Path) -> None:
     figure = empty_figure("Nothing", "no model was asked")
     save_figure(figure, tmp_path / "usual")
     save_figure(figure, tmp_path / "small", "DejaVu Serif", 0.5)

@@ -128,7 +128,7 @@ def test_heat_map_puts_similar_subjects_and_attributes_together() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_not_told_from_noise_is_sharp_and_takes_few_bytes(tmp_path: Path) -> None:
+def test_hatching_of_insignificant_cells_is_sharp_and_takes_few_bytes(tmp_path: Path) -> None:
     pairs = {(f"S{i}", f"A{j}"): (i - 14.5) * (j - 14.5) for i, j in product(range(30), range(30))}
     measures = by_pair({"one": pairs})
     sizes, pictures = [], []
@@ -176,7 +176,7 @@ def test_names_of_models_above_narrow_panels_do_not_run_into_each_other(models: 
     plt.close(drawn)
 
 
-def test_models_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None:
+def test_models_are_in_the_order_of_the_config(measures: pl.DataFrame) -> None:
     data = intensity_mu.figure(measures, GRID).data.sort("dataset")
     assert categories(data, "label") == ["BERT large", "BERT base"]
     assert categories(data, "kind") == ["SQuAD", "LM"]
@@ -184,7 +184,7 @@ def test_models_stand_in_the_order_of_the_config(measures: pl.DataFrame) -> None
     assert data["value"].to_list() == pytest.approx([0.1, 0.2, 0.3] * 2)
 
 
-def test_errors_stand_beside_the_intensity(measures: pl.DataFrame) -> None:
+def test_errors_are_next_to_the_intensity(measures: pl.DataFrame) -> None:
     data = errors.figure(measures, GRID).data.filter(label="BERT large", dataset="Faiths")
     assert dict(data.select("measure", "value").rows()) == {
         "bias intensity μ": 0.2,
@@ -225,7 +225,7 @@ def test_nothing_synthetic_has_no_slope(
     assert texts.rows() == [("one", "strong: synthetic alike, 0.450 apart")]
 
 
-def test_rows_of_a_measure_are_told_apart_by_their_keys(measures: pl.DataFrame) -> None:
+def test_rows_of_a_measure_are_distinguished_by_their_keys(measures: pl.DataFrame) -> None:
     faiths = measures.filter(dataset="faith")
     assert select_rows(faiths, "share_gamma", ["subject"]).height == len(MODELS) * len(SUBJECTS)
     assert select_rows(faiths, "share_gamma", ["subject_group"]).is_empty()

@@ -65,7 +65,7 @@ def test_associations_are_the_largest_of_each_model_with_selected_intervals_of_d
     assert "there are too few clusters" in silent.labels.subtitle
 
 
-def test_associations_stand_beside_their_clusters() -> None:
+def test_associations_are_next_to_their_clusters() -> None:
     cell = {"model": "one", "dataset": "faith"}
     rows = [
         {"template": template, "subject": "Ann", "attribute": "stole", "n": n, "value": value}
@@ -83,7 +83,7 @@ def test_associations_stand_beside_their_clusters() -> None:
     ]
 
 
-def test_the_heat_map_marks_what_no_model_of_a_panel_tells_from_noise() -> None:
+def test_the_heat_map_marks_associations_without_a_significant_model() -> None:
     pair = {"subject": "Ann", "attribute": "stole"}
     gammas = {model: {("Ann", "stole"): 0.2} for model in ("one", "two")}
     rows = [pair | {"model": "one", "q": 0.2}, pair | {"model": "two", "q": 0.01}]
@@ -174,7 +174,7 @@ def test_the_corrected_value_is_shown_with_the_value_and_its_noise_floor(
     assert "95 % over 7 clusters" in figure.labels.subtitle
 
 
-def test_ranks_of_models_have_bars_and_are_told_apart_by_what_may_be_compared() -> None:
+def test_ranks_of_models_have_bars_and_are_distinguished_by_what_may_be_compared() -> None:
     ranks = pl.DataFrame(
         {
             "dataset": "faith",
@@ -223,7 +223,7 @@ def test_a_subtitle_that_is_too_wide_goes_on_in_more_lines_and_none_is_made_of_o
     save_figure(wide, tmp_path / "a")
 
 
-def test_strongest_associations_of_which_none_is_told_from_noise_say_so() -> None:
+def test_strongest_associations_say_if_none_is_significant() -> None:
     values = {("Ann", "stole"): 0.3, ("Bob", "stole"): -0.3}
     rows = [
         {"model": "one", "subject": subject, "attribute": attribute, "value": value, "q": 0.4}

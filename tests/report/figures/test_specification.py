@@ -64,7 +64,7 @@ def test_a_layer_without_rows_is_none(layer: Layer) -> None:
     assert geoms(replace(FIGURE, rows=empty, layers=[replace(layer, rows=rows)])) == []
 
 
-def test_values_stand_in_the_given_order_in_all_layers() -> None:
+def test_values_are_in_the_given_order_in_all_layers() -> None:
     plot = draw(replace(FIGURE, layers=[point("low", rows=ROWS)]))
     for data in (plot.data, plot.layers[0].geom.data):
         assert data.schema["name"].categories.to_list() == ["c", "b", "a"]

@@ -46,7 +46,7 @@ def test_the_whole_grid_and_one_dataset_have_a_file_of_each_cell_in_order(
     ]
 
 
-def test_files_of_inference_are_those_of_shards(inputs: GridInputs) -> None:
+def test_files_of_inference_match_the_shards(inputs: GridInputs) -> None:
     assert len(inputs.timings()) == len(inputs.predictions_of_cells()) == 3 * 2 + 3 * 1
     assert inputs.predictions_of_cells()[1] == Path("out/predictions/people/one/2-of-2.parquet")
     assert inputs.instances_of_variants() == [
@@ -56,7 +56,7 @@ def test_files_of_inference_are_those_of_shards(inputs: GridInputs) -> None:
     ]
 
 
-def test_a_dump_stands_in_for_record_and_shards(inputs: GridInputs) -> None:
+def test_a_dump_replaces_record_and_shards(inputs: GridInputs) -> None:
     content = inputs.grid.model_dump(exclude_none=True)
     models = {"one": content["models"]["one"], "dumped": DUMP}
     run = {"models": ["one", "dumped"], "datasets": ["people"]}

@@ -53,7 +53,7 @@ def servers(device: str = "auto") -> Config:
 
 
 @pytest.mark.usefixtures("general")
-def test_jobs_at_one_endpoint_take_turns_and_those_of_a_served_cell() -> None:
+def test_jobs_at_one_endpoint_or_served_cell_take_turns() -> None:
     models = ModelInputs(inputs_of(servers()))
     needs = models.mutexes()
     assert list(needs) == models.inputs.mutexes
@@ -151,7 +151,7 @@ def test_a_model_that_is_trained_further_waits_for_the_record_of_its_base(tmp_pa
     assert own.strengths() == []
 
 
-def test_files_in_a_folder_are_inputs_and_those_of_the_hub_are_not(
+def test_files_in_a_folder_are_inputs_and_files_of_the_hub_are_not(
     tmp_path: Path, tiny_checkpoint: Callable[[str, str], Path]
 ) -> None:
     checkpoint = copytree(tiny_checkpoint("bert", "question-answering"), tmp_path / "checkpoint")

@@ -87,7 +87,7 @@ def test_each_folder_has_the_digest_of_its_own_figures(pages: PageInputs) -> Non
     assert pages.report_code(job()) not in codes.values()
 
 
-def test_marks_and_sections_are_those_of_the_datasets_of_a_figure(pages: PageInputs) -> None:
+def test_marks_and_sections_match_the_datasets_of_a_figure(pages: PageInputs) -> None:
     assert pages.figure_marks(job(of="choices")).keys() == {"choices"}
     assert pages.figure_marks(OF_GRID) == pages.summary_marks(job())
     assert "gender" not in pages.figure_sections(GENDER)
@@ -117,7 +117,7 @@ def test_the_report_has_facts_of_all_that_is_selected(pages: PageInputs) -> None
     assert pages.title(job()) == "The full demo grid"
 
 
-def test_datasets_of_one_title_are_told_apart_by_their_names() -> None:
+def test_datasets_of_one_title_are_distinguished_by_their_names() -> None:
     grid = load_config(ROOT / "config/demo.yaml")
     for name in ("gender", "placebo"):
         grid.datasets[name] = grid.datasets[name].model_copy(update={"title": "People"})

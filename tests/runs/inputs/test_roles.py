@@ -34,9 +34,7 @@ def test_every_rule_with_a_script_is_found() -> None:
 
 
 @pytest.mark.parametrize(("script", "names"), params_of_rules().items())
-def test_a_script_reads_all_params_but_those_that_only_run_it_again(
-    script: str, names: list[str]
-) -> None:
+def test_a_script_reads_all_params_except_triggers(script: str, names: list[str]) -> None:
     code = (SCRIPTS / f"{script}.py").read_text()
     read = set(re.findall(r"\bparams\.(\w+)", code))
     assert read == {name for name in names if not name.startswith("rerun_")}

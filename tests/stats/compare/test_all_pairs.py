@@ -40,7 +40,7 @@ def reason_of(*cells: ComparedCell) -> str | None:
     return str(rows["reason"].item()) if rows["reason"].count() else None
 
 
-def test_strong_is_told_from_weak() -> None:
+def test_strong_is_distinguished_from_weak() -> None:
     found = compare_models(
         "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings()
     )
@@ -162,7 +162,7 @@ def test_runs_are_compared_however_they_were_scored() -> None:
     assert rows["high"].item() < 0
 
 
-def test_marks_stand_beside_each_other(results: Path) -> None:
+def test_marks_are_next_to_each_other(results: Path) -> None:
     found = compare_models(
         "world", [cell_of("strong", STRONG), cell_of("weak", WEAK)], StatisticsSettings(), MARKS
     ).comparisons

@@ -57,14 +57,14 @@ CHANCE = cell({"keys": {"random": {"seed": 1}}, "files": {}})
         (cell(None), cell(None), ""),
     ],
 )
-def test_what_is_one_model_is_told(one: Facts, other: Facts, says: str) -> None:
+def test_two_names_of_one_model_are_reported(one: Facts, other: Facts, says: str) -> None:
     assert same_models({"jobs/b": other, "jobs/a": one}) == says
     assert same_models({"jobs/a": one}) == ""
     # Models that nothing was asked of both cannot be taken for two.
     assert same_models({"jobs/a": one, "food/b": other}) == ""
 
 
-def test_several_sets_stand_in_one_line() -> None:
+def test_several_sets_are_in_one_line() -> None:
     cells = {
         f"jobs/{name}": cell(weights(name, digest))
         for name, digest in zip("abcd", "1122", strict=True)

@@ -56,7 +56,7 @@ def test_what_else_differs_is_said_with_ranks_and_differences() -> None:
     assert found.comparisons.filter(measure="strength")["difference"].null_count() == 0
 
 
-def test_models_that_refuse_or_hesitate_more_are_told() -> None:
+def test_models_that_refuse_or_hesitate_more_are_reported() -> None:
     rows = (
         [("refused", 0.02), ("answer_probability", 0.4)],
         [("refused", 0.31), ("answer_probability", 0.1)],

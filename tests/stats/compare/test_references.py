@@ -80,7 +80,9 @@ def test_figures_of_others_are_compared_with_nothing() -> None:
     assert {pair.comparison_text for pair in pairs} == {"not compared: nobody knows what was asked"}
 
 
-def test_references_are_chosen_by_the_names_of_their_files_and_models_whatever_their_case() -> None:
+def test_references_are_chosen_by_the_names_of_their_files_and_models_regardless_of_their_case() -> (
+    None
+):
     references = read_reference_folders([ROOT / "reference"])
     whole = named_references(references, ["UnQover_published"])
     assert whole["unqover_published"] == references["unqover_published"]
@@ -93,7 +95,7 @@ def test_references_are_chosen_by_the_names_of_their_files_and_models_whatever_t
         named_references(references, ["UnQover"])
 
 
-def test_what_is_written_is_read_and_faults_are_told(tmp_path: Path) -> None:
+def test_what_is_written_is_read_and_faults_are_reported(tmp_path: Path) -> None:
     (tmp_path / "mine.json").write_text(stored().model_dump_json(exclude_defaults=True))
     assert read_reference_folders([tmp_path]) == {"mine": stored()}
     with pytest.raises(

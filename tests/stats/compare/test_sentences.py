@@ -56,7 +56,7 @@ def said(*rows: dict[str, Any]) -> list[str]:
         ),
     ],
 )
-def test_a_difference_is_told_where_it_is_significant(row: dict[str, Any], told: str) -> None:
+def test_a_difference_is_reported_where_it_is_significant(row: dict[str, Any], told: str) -> None:
     (sentence,) = said(row)
     assert sentence.startswith(told)
 

@@ -83,7 +83,7 @@ OPTIONS = {
 @pytest.mark.parametrize(
     ("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)]
 )
-def test_probabilities_are_those_of_plain_passes(
+def test_probabilities_match_plain_passes(
     written_cell: Cells, architecture: str, template: str | None, options: list[str]
 ) -> None:
     ours = written_cell(rows(*options), architecture, template)

@@ -76,7 +76,7 @@ def test_words_may_have_other_cases_and_the_longest_counts() -> None:
     assert parse_option("10.", ["1", "10", None], is_whole=True) == 1
 
 
-def test_choices_are_those_of_the_texts_and_hang_on_how_these_are_written(
+def test_choices_match_the_texts_and_depend_on_their_spelling(
     tmp_path: Path, writer: Callable[..., Path]
 ) -> None:
     rows = [{"text": f"Which, {number}? Answer:", "candidates": ["A", "B"]} for number in range(8)]

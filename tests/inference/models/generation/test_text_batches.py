@@ -100,7 +100,7 @@ def test_texts_do_not_hang_on_order_batches_or_a_kill(
 @pytest.mark.parametrize(
     "keys", [{"temperature": 0}, {}, {"top_p": 0.8}], ids=["greedy", "drawn", "nucleus"]
 )
-def test_texts_are_those_of_every_token_alone(
+def test_texts_match_every_token_alone(
     writer: Writers, architecture: str, keys: dict[str, Any]
 ) -> None:
     ours = opened(writer(architecture), **keys)

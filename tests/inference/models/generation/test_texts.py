@@ -43,7 +43,7 @@ def said(cell: Cell, **options: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("architecture", "template"), [("gpt2", None), ("llama", None), ("llama", CHAT_TEMPLATE)]
 )
-def test_greedy_texts_are_those_of_plain_decoding(
+def test_greedy_texts_match_plain_decoding(
     written_cell: Cells, architecture: str, template: str | None
 ) -> None:
     ours = written_cell(ROWS, architecture, template)
@@ -199,7 +199,7 @@ def test_options_are_read_behind_thoughts_that_a_template_opens(begin: str, end:
     )
 
 
-def test_marks_that_nobody_has_named_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
+def test_marks_that_nobody_has_named_are_reported(caplog: pytest.LogCaptureFixture) -> None:
     warn_about_marks(
         "tiny", ["<mull> Ann?", "<reasoning> Ann?", "[Thinking] Bob? [/Thinking] Ann", "Ann", ""]
     )

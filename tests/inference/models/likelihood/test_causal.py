@@ -38,9 +38,7 @@ Cells = Callable[..., Cell]
 
 @pytest.mark.parametrize("scoring", scorings_of(CAUSAL))
 @pytest.mark.parametrize("architecture", ["llama", "gpt2", "gemma3_text", "mamba"])
-def test_scores_are_those_of_one_token_at_a_time(
-    cell: Cells, architecture: str, scoring: str
-) -> None:
+def test_scores_match_one_token_at_a_time(cell: Cells, architecture: str, scoring: str) -> None:
     pairs = [(two, one if scoring == "context-mean" else None, None) for one, two in PAIRS]
     ours = cell(instances_of(pairs), architecture)
     said, plain = scored(ours, scoring), PlainCausal(ours.checkpoint)
@@ -81,7 +79,7 @@ def test_other_formulas_have_no_second_score(cell: Cells) -> None:
     ].null_count() == 2 * len(PAIRS)
 
 
-def test_the_start_stands_before_each_token_of_a_sum_and_before_the_first_of_a_mean(
+def test_the_start_is_before_each_token_of_a_sum_and_before_the_first_of_a_mean(
     cell: Cells,
 ) -> None:
     ours = cell(pairs_of(PAIRS, "sum"))

@@ -47,9 +47,7 @@ Cells = Callable[..., Cell]
 
 @pytest.mark.parametrize("scoring", OF_PAIRS)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_scores_are_those_of_one_sentence_at_a_time(
-    cell: Cells, architecture: str, scoring: str
-) -> None:
+def test_scores_match_one_sentence_at_a_time(cell: Cells, architecture: str, scoring: str) -> None:
     ours = cell(pairs_of(PAIRS, scoring), architecture)
     said, plain = scored(ours, scoring), PlainMasked(ours.checkpoint)
     places = (

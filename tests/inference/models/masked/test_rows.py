@@ -129,7 +129,7 @@ def test_what_is_joined_to_the_mask_may_decide_the_tokens(cell: Cells, architect
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "deberta-v2"])
-def test_words_of_one_token_are_scored_alike_whatever_the_scoring(
+def test_words_of_one_token_are_scored_alike_regardless_of_the_scoring(
     cell: Cells, architecture: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = cell(architecture, TASK)
@@ -216,7 +216,7 @@ def test_a_subject_that_the_tokenizer_cannot_write_is_refused(cell: Cells) -> No
         ours.predict(target_scoring="joint")
 
 
-def test_what_the_mask_has_holds_for_all_that_stands_in_its_place() -> None:
+def test_settings_of_the_mask_hold_for_all_that_replaces_it() -> None:
     plain = segments_from_ids([[5, MASK, 7, 8], [5, 6, MASK]])
     typed = TokenizedTexts(
         plain.ids, plain.lengths, plain.lengths, plain.offsets, np.int32([0, 1, 2, 3, 4, 5, 6])

@@ -68,7 +68,7 @@ def test_no_such_server() -> None:
         found(server)
 
 
-def test_a_wrong_key_is_told_without_it(
+def test_a_wrong_key_is_reported_without_it(
     serve: Servers, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = serve(key="right")

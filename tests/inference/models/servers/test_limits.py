@@ -135,7 +135,7 @@ def test_what_takes_no_proxy(
     assert found is None or found.address == "http://proxy:3128"
 
 
-def test_a_server_on_this_machine_is_asked_whatever_the_environment(
+def test_a_server_on_this_machine_is_asked_regardless_of_the_environment(
     serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "ALL_PROXY"):
@@ -169,7 +169,7 @@ def without_usage(body: Body, prompt: str, attempt: int) -> Body:
 
 
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": -1000, "completion_tokens": -1000}])
-def test_a_limit_of_cost_holds_over_runs_whatever_a_server_says(
+def test_a_limit_of_cost_holds_over_runs_regardless_of_what_a_server_says(
     serve: Servers, cell: Cells, usage: Any
 ) -> None:
     server = serve(says=lambda body, *_: {**body, "usage": usage})

@@ -83,7 +83,7 @@ def test_its_options_are_found_in_texts(serve: Servers) -> None:
     assert capabilities["scored_by"] == "parsed"
 
 
-def test_without_its_client_it_is_told_how_to_get_it(
+def test_a_missing_client_is_reported_with_how_to_get_it(
     serve: Servers, cell: Cells, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, plain = serve(), builtins.__import__

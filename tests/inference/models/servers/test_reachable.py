@@ -22,7 +22,7 @@ def test_a_model_in_the_list_is_asked_nothing() -> None:
         assert (server.listings, server.bodies) == (1, [])
 
 
-def test_a_name_that_is_refused_is_told_with_those_that_there_are() -> None:
+def test_a_refused_name_is_reported_with_the_known_ones() -> None:
     with serving(listed_models=["small", "large"], only="small") as server:
         said = (
             r"no model 'smal' there \(did you mean 'small'\?\): 404 The model smal does not exist. "

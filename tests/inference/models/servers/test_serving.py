@@ -156,7 +156,7 @@ def test_the_tokenizer_of_a_served_model_counts(tmp_path: Path, api: str) -> Non
     assert not there.answers.joinpath("requests.jsonl").exists() or not there.parts
 
 
-def test_texts_of_a_served_model_are_those_of_the_same_folder(
+def test_texts_of_a_served_model_match_the_same_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -213,7 +213,7 @@ def test_a_template_that_writes_the_date_is_warned_of(
     assert ("model served: its chat template contains today's date" in caplog.text) == warns
 
 
-def test_answers_of_a_served_model_are_those_of_its_weights(tmp_path: Path) -> None:
+def test_answers_of_a_served_model_match_its_weights(tmp_path: Path) -> None:
     """Each job has another port; a fixed one in the command may change, too."""
     checkpoint = save_writer(tmp_path / "writer", "llama", CHAT_TEMPLATE)
     rows = [{"system": "Be short.", "text": text} for text in STATEMENTS]

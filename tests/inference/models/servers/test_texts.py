@@ -60,7 +60,7 @@ def test_what_may_be_asked_again_is(serve: Servers, cell: Cells, fault: str) -> 
     assert set(server.answered.values()) == {1}
 
 
-def test_failures_are_told_and_asked_again_by_the_next_run(serve: Servers, cell: Cells) -> None:
+def test_failures_are_reported_and_asked_again_by_the_next_run(serve: Servers, cell: Cells) -> None:
     broken = {"Is 3 a", "Is 5 a"}
     server = serve(
         fault=lambda prompt, _: "400" if any(each in prompt for each in broken) else None
@@ -86,7 +86,7 @@ def test_a_server_that_only_fails_is_left_alone(serve: Servers, cell: Cells) -> 
     assert len(server.tries) < 60
 
 
-def test_a_model_of_another_name_is_told(
+def test_a_model_of_another_name_is_reported(
     serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture
 ) -> None:
     cell(serve(model="small-2026-01-01"), 3).ask()

@@ -25,7 +25,7 @@ def associations(
     return with_known(measures, known)
 
 
-def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> None:
+def test_significant_associations_come_first_and_are_as_high_as_they_are_certain() -> None:
     tests = {
         ("Ann", "stole"): (0.3, 1e-4, 0.01),
         ("Bob", "stole"): (-0.3, 1e-40, 0.0),
@@ -41,7 +41,7 @@ def test_discoveries_stand_as_high_as_they_are_sure_and_before_the_others() -> N
     assert figure.labels.subtitle.startswith("tests over 4 clusters")
 
 
-def test_what_nothing_tells_apart_has_no_entry_in_the_legend_and_no_clusters_no_axes() -> None:
+def test_without_distinctions_there_is_no_legend_and_without_clusters_there_are_no_axes() -> None:
     quiet = significant_associations.figure(
         associations({("Ann", "stole"): (0.0, 1.0, 1.0), ("Bob", "stole"): (0.0, 1.0, 1.0)}, 4),
         FAITHS,

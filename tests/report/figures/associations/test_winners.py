@@ -17,9 +17,7 @@ RATIOS = {
 }
 
 
-def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_noise_are_filled() -> (
-    None
-):
+def test_each_model_has_its_own_winners_and_significant_ones_are_filled() -> None:
     other = {pair: 1 - ratio for pair, ratio in RATIOS.items()} | {("Ann", "slept"): 0.95}
     of_models = {"one": RATIOS, "two": other}
     known = {"generalises_to": "clusters", "method": "t", "clusters": 4}
@@ -58,7 +56,7 @@ def test_each_model_has_winners_of_its_own_with_intervals_and_those_told_from_no
     figure.draw()
 
 
-def test_clusters_stand_for_too_many_attributes() -> None:
+def test_clusters_replace_too_many_attributes() -> None:
     many = by_pair({"one": {("Ann", f"act {i}"): 0.5 for i in range(20)}}, "win_ratio")
     subject_groups = measures_of(
         [

@@ -146,6 +146,6 @@ def test_strips_name_what_marks_warn_of() -> None:
     assert mark_strips.strip_title("gap", MARKS) == "gap"
 
 
-def test_bands_stand_where_the_marks_are() -> None:
+def test_bands_are_where_the_marks_are() -> None:
     bands = mark_strips.mark_bands({"rate": MARKS}, ["rate"], 2)
     assert bands.select("letter", "low", "middle", "high").rows()[1] == ("B", 0.25, 0.375, 0.5)

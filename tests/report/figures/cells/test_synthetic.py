@@ -35,7 +35,7 @@ def measured_and_effects() -> Tables:
     return pl.concat(measures), pl.concat(effects)
 
 
-def test_scores_stand_beside_what_was_synthetic_in_the_cases_that_a_classifier_learned(
+def test_scores_are_shown_next_to_the_known_effect_that_a_classifier_learned(
     measured_and_effects: Tables,
 ) -> None:
     pairs = measured_and_synthetic(*measured_and_effects, STRENGTHS)
@@ -58,7 +58,7 @@ def test_scores_stand_beside_what_was_synthetic_in_the_cases_that_a_classifier_l
     )
 
 
-def test_ranges_are_those_of_bias_types() -> None:
+def test_ranges_are_computed_within_bias_types() -> None:
     rows = [
         ("m", "faith", 0.0, 0.1),
         ("m", "faith", 0.4, 0.3),

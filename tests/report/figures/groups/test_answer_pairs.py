@@ -32,7 +32,7 @@ def measured(null_mean: bool = True) -> pl.DataFrame:
     )
 
 
-def test_answers_for_two_groups_stand_as_far_from_the_floor_as_was_measured() -> None:
+def test_answers_for_two_groups_are_as_far_from_the_floor_as_was_measured() -> None:
     figure = answer_pairs.figure(measured(), FAITHS)
     rows = {row["name"]: row for row in figure.data.to_dicts()}
     assert list(rows) == ["female, male", "female, non-binary", "male, non-binary"]

@@ -60,7 +60,7 @@ def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> N
         main_score_of_measures(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
-def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.DataFrame) -> None:
+def test_models_with_the_same_label_are_distinguished_by_their_kind(measures: pl.DataFrame) -> None:
     unmeasured = {"none": ModelFacts("LM", "BERT large", {})}
     assert context_of(unmeasured | MODELS).model_labels(measures) == {
         "mild": "BERT base (Sentiment)",
@@ -69,14 +69,14 @@ def test_models_with_the_same_label_are_told_apart_by_their_kind(measures: pl.Da
     }
 
 
-def test_groups_stand_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
+def test_groups_are_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
     assert order_groups(main_scores_of_groups(measures)) == {
         "faith": ["other", "muslim", "jewish"],
         "land": ["other", "danish"],
     }
 
 
-def test_scores_and_quartiles_are_those_of_the_table(measures: pl.DataFrame) -> None:
+def test_scores_and_quartiles_match_the_table(measures: pl.DataFrame) -> None:
     data = group_scores.figure(measures, FEELINGS).data
     assert data.height == 5 * len(MODELS)
     wanted = measures.filter(
@@ -185,7 +185,7 @@ def test_pairs_have_the_floor_of_their_bias_type_and_no_interval(measures: pl.Da
     figure.draw()
 
 
-def test_templates_stand_in_the_order_of_their_distances(measures: pl.DataFrame) -> None:
+def test_templates_are_in_the_order_of_their_distances(measures: pl.DataFrame) -> None:
     distances = group_templates.template_distances(measures)
     means = distances.group_by("template", maintain_order=True).agg(pl.col("value").mean())
     assert means["value"].is_sorted(descending=True)
@@ -230,7 +230,7 @@ def test_figures_grow_with_the_lines_of_their_legends() -> None:
     assert heights[1] - heights[0] == pytest.approx(LEGEND_LINE)
 
 
-def test_differences_of_groups_show_both_intervals_and_what_is_told_apart(
+def test_differences_of_groups_show_both_intervals_and_significance(
     measures: pl.DataFrame,
 ) -> None:
     pair = {
