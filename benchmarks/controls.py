@@ -25,7 +25,7 @@ from biasgrid.families.counterfactual.observe import observe, outputs_of
 from biasgrid.families.counterfactual.pack import CasePack, CasePackFiles
 from biasgrid.families.counterfactual.read import read
 from biasgrid.families.synthetic import SyntheticBias, words_of_instances
-from biasgrid.groups.terms import difference, records_of, scores_of_terms
+from biasgrid.groups.terms import difference, make_records, term_scores
 from biasgrid.stats.clusters import clusters_from_texts
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.multiplicity import SIGNIFICANT
@@ -96,10 +96,10 @@ def told_apart(said: FloatArray, lists: CasePack, instances: pl.DataFrame) -> pl
         {"instance": instances["instance"], "probabilities": said.tolist()}
     ).with_columns(pl.col("probabilities").cast(pl.List(pl.Float32)))
     observations = observe(instances, predictions, OPTIONS)
-    records = records_of(observations, outputs_of(observations, OPTIONS))
+    records = make_records(observations, outputs_of(observations, OPTIONS))
     values = said[range(len(said)), instances["label"].cast(pl.Int64)]
     settings = StatisticsSettings(clusters_from_texts(FAMILY.cluster_texts(lists), "auto"))
-    sums = [difference(scores).named("difference") for scores in scores_of_terms(records, values)]
+    sums = [difference(scores).named("difference") for scores in term_scores(records, values)]
     pairs = estimate(sums, settings).drop_nulls("q")
     right = float((said.argmax(axis=1) == instances["label"].to_numpy()).mean())
     found, largest = (pl.col("q") <= SIGNIFICANT).sum(), pl.col("value").abs().max()

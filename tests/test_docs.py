@@ -233,8 +233,8 @@ def test_the_measures_that_are_shown_are_possible() -> None:
 
 def test_the_records_of_each_task_are_shown() -> None:
     families = table_with(MEASURES, "family", "task", "records are of")
-    families_of_groups = {name: BUILT_IN.family(name).sorts for name in BUILT_IN.families}
-    expected = [(name, task) for name, sorts in families_of_groups.items() for task in sorts]
+    families_of_groups = {name: BUILT_IN.family(name).output_types for name in BUILT_IN.families}
+    expected = [(name, task) for name, tasks in families_of_groups.items() for task in tasks]
     assert [(row["family"], row["task"]) for row in families] == expected
 
 
@@ -259,7 +259,9 @@ def test_every_measure_has_its_formula() -> None:
 @pytest.mark.parametrize(("groups", "shown"), [(2, "1 for two groups"), (8, "4/7 for eight")])
 def test_the_largest_mean_over_pairs_is_what_is_shown(groups: int, shown: str) -> None:
     scores = np.array(list(product([0.0, 1.0], repeat=groups)))
-    largest = pairwise(ScalarDistances(absolute_difference, scores, scores.mean(axis=1))).max()
+    largest = pairwise(
+        ScalarDistances(absolute_difference, groups=scores, backgrounds=scores.mean(axis=1))
+    ).max()
     assert largest == pytest.approx(groups**2 // 4 / (groups * (groups - 1) / 2))
     assert largest == pytest.approx(float(Fraction(shown.split()[0])))
     assert shown in " ".join(MEASURES.split())

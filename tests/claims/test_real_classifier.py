@@ -29,7 +29,7 @@ from biasgrid.families.counterfactual.observe import observe
 from biasgrid.families.counterfactual.pack import CasePackFiles
 from biasgrid.families.estimates import EstimatedCell, estimate_cell
 from biasgrid.families.sampling import BlockSample
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.tables.metric import MetricDefinitions
 
 PACKS = ROOT / "word_lists/counterfactual"
@@ -42,7 +42,7 @@ OPTIONS: dict[str, Any] = {
     "fixed_class": "positive",
 }
 SETTINGS = settings_of(
-    measures_of_groups("classes", 0.1, ("template", "term"), "positive"), permutations=99
+    group_measures("classes", 0.1, ("template", "term"), fixed_class="positive"), permutations=99
 )
 MORE_PEOPLES = ("Gorvanese", "Heldrian", "Jastovar", "Kelmarish", "Lendovian", "Morvenese")
 CASES = 78

@@ -29,7 +29,7 @@ from biasgrid.families.rewriting.family import FAMILY as REWRITING
 from biasgrid.families.rewriting.read import RewritingFiles, read
 from biasgrid.families.statement import measure as statement_measures
 from biasgrid.families.statement.family import FAMILY as STATEMENTS
-from biasgrid.groups.failure_rate import rates_of
+from biasgrid.groups.failure_rate import failure_rates
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.estimate import estimate, jackknife
@@ -220,8 +220,12 @@ def cell_of_rates(model: str, failing: list[float], cases: int = 30) -> Compared
     templates = [str(number) for number in range(len(failing))]
     columns = np.array([[[each, cases] for each in failing]])
     counted = np.full(len(failing), cases)
-    parts = rates_of(
-        "people", ["threshold=0.1"], Along(templates, columns), counted, np.array([True])
+    parts = failure_rates(
+        "people",
+        ["threshold=0.1"],
+        Along(templates, columns),
+        case_counts=counted,
+        is_headline=np.array([True]),
     )
     sums = cell_table(
         sums_table([part for part in parts if isinstance(part, Sums)]), SUMS, model, "cases"

@@ -21,7 +21,7 @@ from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.probe.read import load_probe
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import MEASURES
@@ -50,7 +50,7 @@ def results_of(
     write_table(said, paths[1], answer_schema(kind), {})
     own = load(stage(reference, "family")).FAMILY
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
-    of_groups = [*measures_of_groups("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
+    of_groups = [*group_measures("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
     declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})
     tables = measure_cell(
         reference, paths[0], [paths[1]], kind, options, declared.measure_names, "tiny", "texts"

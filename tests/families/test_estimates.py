@@ -18,7 +18,7 @@ from small_tables import predictions_of
 from biasgrid.families.estimates import NOT_A_SAMPLE, EstimatedCell, estimate_cell
 from biasgrid.families.statement.measure import AGREEMENT_IN_CASES
 from biasgrid.families.statement.observe import observe
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.groups.measures import CURVE
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import sums_table
@@ -31,8 +31,7 @@ pytestmark = pytest.mark.family("the cells are of cases and statements")
 
 TEMPLATES, TERMS = 6, 2
 UNITS = {
-    name: measure.unit
-    for name, measure in measures_of_groups("classes", 0.1, ("template",)).items()
+    name: measure.unit for name, measure in group_measures("classes", 0.1, ("template",)).items()
 }
 SETTINGS = StatisticsSettings(clusters=[0, 0, 1, 2, 3, 4], units=UNITS, permutations=99)
 OPTIONS = ALL | {"task": "text-classification"}

@@ -5,23 +5,23 @@ from biasgrid.groups.combinations import (
     check_combination,
     possible_combinations,
 )
-from biasgrid.groups.records import Sort
-from biasgrid.groups.scores import SCORES, takes
+from biasgrid.groups.records import OutputType
+from biasgrid.groups.scores import SCORES, accepts_argument
 
 
 @pytest.mark.parametrize(
     ("sort", "scalar", "sets"),
     [("classes", 10, 1), ("words", 2, 1), ("answers", 2, 2), ("subjects", 1, 1)],
 )
-def test_all_that_is_possible_is_accepted(sort: Sort, scalar: int, sets: int) -> None:
+def test_all_that_is_possible_is_accepted(sort: OutputType, scalar: int, sets: int) -> None:
     """A scalar score goes with 9 pairs of distance and comparison, a set score with 3."""
     possible = possible_combinations(sort)
     assert len(possible) == 9 * scalar + 3 * sets
     for combination in possible:
         argument = next(
-            each for each in (None, "macro", 0) if takes(SCORES[combination.score], each)
+            each for each in (None, "macro", 0) if accepts_argument(SCORES[combination.score], each)
         )
-        check_combination(sort, *combination, argument=argument)
+        check_combination(sort, **combination._asdict(), argument=argument)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_the_message_names_what_would_be_possible(
     score: str, distance: str, comparison: str, message: str
 ) -> None:
     with pytest.raises(ImpossibleCombination) as caught:
-        check_combination("words", score, distance, comparison)
+        check_combination("words", score=score, distance=distance, comparison=comparison)
     assert str(caught.value) == message
 
 
@@ -111,7 +111,9 @@ def test_a_wrong_argument_is_refused() -> None:
         ImpossibleCombination,
         match="'f1' does not take 'makro'; expected the average: one of binary",
     ):
-        check_combination("classes", "f1", "absolute", "pairwise", "makro")
+        check_combination(
+            "classes", score="f1", distance="absolute", comparison="pairwise", argument="makro"
+        )
 
 
 def test_a_rate_needs_its_class() -> None:
@@ -119,4 +121,9 @@ def test_a_rate_needs_its_class() -> None:
         ImpossibleCombination,
         match="'false_negative_rate' needs an argument; expected the positive",
     ):
-        check_combination("classes", "false_negative_rate", "absolute", "pairwise")
+        check_combination(
+            "classes",
+            score="false_negative_rate",
+            distance="absolute",
+            comparison="pairwise",
+        )

@@ -13,21 +13,21 @@ from biasgrid.groups.confusion import AVERAGES
 from biasgrid.groups.records import (
     AnswerOutputs,
     ClassOutputs,
-    Mode,
+    OutputType,
+    PoolingMode,
     Records,
-    Sort,
     SubjectOutputs,
     TargetOutputs,
 )
 from biasgrid.groups.scores import SCORES, Argument, score_records
 
-SORTS: tuple[Sort, ...] = ("classes", "words", "answers", "subjects")
-MODES: tuple[Mode, ...] = ("group", "counterfactual")
+SORTS: tuple[OutputType, ...] = ("classes", "words", "answers", "subjects")
+MODES: tuple[PoolingMode, ...] = ("group", "counterfactual")
 COMBINATIONS = [combination for sort in SORTS for combination in possible_combinations(sort)]
 TEXTS = ["the red hat", "Red hat.", "a hat", "hats", ""]
 
 
-def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
+def outputs_for(sort: OutputType, rows: int, random: np.random.Generator) -> Any:
     """Outputs with many equal numbers, two classes, up to three targets; the first record has all
     targets.
     """
@@ -48,7 +48,7 @@ def outputs_for(sort: Sort, rows: int, random: np.random.Generator) -> Any:
 
 
 @st.composite
-def random_records(draw: st.DrawFn, sort: Sort, share: float | None = None) -> Records:
+def random_records(draw: st.DrawFn, sort: OutputType, share: float | None = None) -> Records:
     """Records in any order of up to three bias types, groups, terms and cases, of which some may be
     missing.
     """
@@ -87,10 +87,10 @@ def arguments_of(score: str) -> list[Argument]:
 @settings(max_examples=3, deadline=None)
 @given(data=st.data())
 def test_every_comparison_matches_a_plain_loop(
-    combination: Combination, mode: Mode, data: st.DataObject
+    combination: Combination, mode: PoolingMode, data: st.DataObject
 ) -> None:
     score, distance, comparison = combination
-    records = data.draw(random_records(SCORES[score].of[0]))
+    records = data.draw(random_records(SCORES[score].output_types[0]))
     argument = data.draw(st.sampled_from(arguments_of(score)))
     found = compare_groups(score_records(records, score, argument), distance, comparison, mode)
     plain = plain_comparison(records, score, argument, distance, comparison, mode)
@@ -107,7 +107,7 @@ def test_every_comparison_matches_a_plain_loop(
 
 @settings(max_examples=20, deadline=None)
 @given(random_records("classes", share=1), st.sampled_from(MODES))
-def test_parts_make_up_the_whole(records: Records, mode: Mode) -> None:
+def test_parts_make_up_the_whole(records: Records, mode: PoolingMode) -> None:
     """Where every case has all groups, background is the mean of its parts and a divergence half
     their sum.
     """

@@ -7,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from biasgrid.groups.confusion import AVERAGES, Average, Rate, average_rate, f1, precision, recall
+from biasgrid.groups.confusion import (
+    AVERAGES,
+    Average,
+    Rate,
+    confusion_columns,
+    f1,
+    pool_rates,
+    precision,
+    recall,
+)
 from biasgrid.groups.records import Pools
 
 
@@ -27,8 +36,8 @@ def test_every_pool_has_scikit_learns_number(
         st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=1, max_size=12)
     )
     gold, predicted, pool = np.array(triples, dtype=np.int64).T
-    labels = np.stack([gold, predicted], axis=1).astype(np.float64)
-    found = average_rate(rate, average, labels, Pools(pool, 6))
+    columns = confusion_columns(gold=gold, predictions=predicted)
+    found = pool_rates(rate, columns, average, Pools(pool, 6))
     for number, value in enumerate(found):
         here = pool == number
         if not here.any():

@@ -8,7 +8,7 @@ from scipy.stats import wasserstein_distance
 from small_measures import classified
 
 from biasgrid.groups.distances import WassersteinDistances, divergence
-from biasgrid.groups.records import units_of
+from biasgrid.groups.records import divide_into_units
 
 Samples = st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 1.0]) | st.floats(0, 1), max_size=5)
 
@@ -22,7 +22,7 @@ def test_wasserstein_distances_are_scipys(cases: list[tuple[list[float], ...]]) 
         {name: [[0.5], *(case[place] for case in cases)] for place, name in enumerate(names)}
     )
     distances = WassersteinDistances(
-        records.outputs.probabilities[:, 1], units_of(records, "counterfactual")
+        records.outputs.probabilities[:, 1], divide_into_units(records, "counterfactual")
     )
     unit_of = {case: unit for unit, case in enumerate(np.unique(records.case))}
     for number, case in enumerate(cases, start=1):

@@ -40,7 +40,9 @@ def cases() -> Records:
 def differences(fixed: FixedClass | None) -> pl.DataFrame:
     """The signed differences of a less b, by measure and options."""
     parts = [
-        part for part in measure_groups(cases(), [], 0.1, fixed=fixed) if isinstance(part, Sums)
+        part
+        for part in measure_groups(cases(), [], 0.1, fixed_class=fixed)
+        if isinstance(part, Sums)
     ]
     units = dict.fromkeys(("difference", "right_class_difference"), "difference")
     found = estimate(parts, StatisticsSettings(clusters=range(TEMPLATES), units=units))  # type: ignore[arg-type]

@@ -31,10 +31,10 @@ def test_likelihood_is_the_mean_over_a_records_own_targets_or_of_the_one_asked_f
     assert score_records(records, "likelihood").values.tolist() == pytest.approx(
         [0.3, 0.3, np.nan], nan_ok=True
     )
-    assert score_records(records, "likelihood", 2).defined.tolist() == [False, True, False]
+    assert score_records(records, "likelihood", 2).is_defined.tolist() == [False, True, False]
     assert score_records(records, "top_k_accuracy").values.tolist() == [1, 1, 0]
     without_ranks = keyed(TargetOutputs(probabilities, None))
-    assert not score_records(without_ranks, "top_k_accuracy").defined.any()
+    assert not score_records(without_ranks, "top_k_accuracy").is_defined.any()
 
 
 def test_answers_are_scored_one_by_one() -> None:

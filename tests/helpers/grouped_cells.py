@@ -19,7 +19,7 @@ from biasgrid.families.counterfactual.ask import KEYS
 from biasgrid.families.counterfactual.family import flags_of_cases
 from biasgrid.families.counterfactual.observe import OBSERVATIONS
 from biasgrid.families.counterfactual.pack import OUTPUT_TYPES, TASK_ANSWERS
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.stats.compare.all_pairs import compare_models
 from biasgrid.stats.compare.cells import ComparedCell, compared_numbers
 from biasgrid.stats.settings import StatisticsSettings
@@ -74,8 +74,8 @@ def measure_cases(
     instances: Path, predictions: Sequence[Path], options: dict[str, Any]
 ) -> MeasuredCases:
     """Measures a cell of the family."""
-    of_groups = measures_of_groups(
-        OUTPUT_TYPES[options["task"]], 0.1, (), options.get("fixed_class")
+    of_groups = group_measures(
+        OUTPUT_TYPES[options["task"]], 0.1, (), fixed_class=options.get("fixed_class")
     )
     names = [*of_groups, *flags_of_cases(options["task"], 2)]
     kind, family = TASK_ANSWERS[options["task"]], "biasgrid.families.counterfactual"

@@ -10,7 +10,7 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.groups.measures import COMPARISON_TYPES, distance, failure_rate, score
-from biasgrid.groups.records import ClassOutputs, Mode, Records
+from biasgrid.groups.records import ClassOutputs, PoolingMode, Records
 from biasgrid.groups.scores import ScoredRecords
 from biasgrid.stats.sums import values_table
 from biasgrid.tables.files import empty_table
@@ -120,7 +120,9 @@ def score_groups(scored: ScoredRecords) -> pl.DataFrame:
     return values_table([score(scored)])
 
 
-def compare_groups(scored: ScoredRecords, of: str, comparison: str, mode: Mode) -> pl.DataFrame:
+def compare_groups(
+    scored: ScoredRecords, of: str, comparison: str, mode: PoolingMode
+) -> pl.DataFrame:
     """The distances of bias types or of their groups, without intervals; those of single pairs are
     left out.
     """
@@ -130,4 +132,4 @@ def compare_groups(scored: ScoredRecords, of: str, comparison: str, mode: Mode) 
 
 def failure_rates(records: Records, thresholds: Sequence[float]) -> pl.DataFrame:
     """The failure rates of bias types and of their templates, without intervals."""
-    return values_table(failure_rate(records, thresholds, thresholds[0]))
+    return values_table(failure_rate(records, thresholds, headline_threshold=thresholds[0]))

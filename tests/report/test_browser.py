@@ -14,7 +14,7 @@ from playwright.sync_api import Browser
 from report_tables import pages_of, report_of, summary_of
 from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_slants
 
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.report.run import ReportDataset, ReportModel, ReportRun
 from biasgrid.tables.claims.numbers import format_number
 
@@ -35,7 +35,7 @@ RUN = ReportRun(
             "feelings",
             HOSTILE,
             (HOSTILE,),
-            measures_of_groups("classes", THRESHOLD, ()),
+            group_measures("classes", THRESHOLD, ()),
             {"cases": 40},
         )
     ],

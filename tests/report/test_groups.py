@@ -11,7 +11,7 @@ from small_groups import THRESHOLD, case_examples, measured_groups, synthetic_sl
 from small_measures import ASSOCIATIONS, measures_of
 
 from biasgrid.families.evidence import example_payloads
-from biasgrid.groups.definitions import about_groups, measures_of_groups
+from biasgrid.groups.definitions import about_groups, group_measures
 from biasgrid.groups.selection import pairwise_options
 from biasgrid.report.content import MeasureTable, dataset_section
 from biasgrid.report.published import read_published
@@ -38,7 +38,7 @@ RUN = ReportRun(
             "feelings",
             "Feelings",
             (about_groups(),),
-            measures_of_groups("classes", THRESHOLD, ()),
+            group_measures("classes", THRESHOLD, ()),
             {"cases": 40},
         )
     ],

@@ -13,7 +13,7 @@ from report_tables import report_of, summary_of
 from small_groups import THRESHOLD, measured_groups, synthetic_slants
 from small_measures import ASSOCIATIONS, measures_of, table_of, with_known
 
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.report.figures.associations import ranks
 from biasgrid.report.figures.cells import intensity_mu
 from biasgrid.report.figures.registry import GRID
@@ -380,7 +380,7 @@ def test_models_of_both_families_with_a_synthetic_bias_are_in_one_page(
         "classifier", "Sentiment", "Tiny", "text-classification", "trained", "abc"
     )
     cases = ReportDataset(
-        "feelings", "Feelings", (), measures_of_groups("classes", THRESHOLD, ()), {"cases": 24}
+        "feelings", "Feelings", (), group_measures("classes", THRESHOLD, ()), {"cases": 24}
     )
     run = replace(
         RUN,

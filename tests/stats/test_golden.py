@@ -16,13 +16,14 @@ from small_estimates import over
 from worlds import over_clusters
 
 from biasgrid.groups.measures import failure_rate
-from biasgrid.groups.records import SubjectOutputs
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, SubjectOutputs
 from biasgrid.groups.terms import (
+    GroupStatistic,
     TermScores,
     difference,
+    make_records,
     permute_groups,
-    records_of,
-    scores_of_terms,
+    term_scores,
 )
 from biasgrid.stats import estimate
 from biasgrid.stats.intervals import VarianceSource, half_width, p_values, wilson_interval
@@ -102,8 +103,8 @@ def test_minimal_effects(golden: dict[str, Any]) -> None:
 def golden_groups() -> tuple[dict[str, Any], TermScores]:
     """The golden cases of three groups of three terms, and their numbers."""
     cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
-    records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
-    (scores,) = scores_of_terms(records, cases["score"].to_numpy())
+    records = make_records(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
+    (scores,) = term_scores(records, cases["score"].to_numpy())
     return numbers_of("groups"), scores
 
 
@@ -125,28 +126,35 @@ def test_differences_of_groups(generalises_to: str) -> None:
 
 def test_dealing_terms() -> None:
     numbers, scores = golden_groups()
-    golden, permuted = numbers["calibrated"], permute_groups(scores, 0.1, 1999, 0)
+    golden, permuted = (
+        numbers["calibrated"],
+        permute_groups(scores, threshold=0.1, most=1999, seed=0),
+    )
     assert permuted is not None
-    assert (permuted.exact, permuted.tried) == (True, golden["regroupings"])
-    names = {
-        "counterfactual": "pairwise in cases",
-        "group": "pairwise",
-        "largest_pair": "largest",
-        "largest_in_case": "largest in cases",
+    assert (permuted.exact, permuted.permutation_count) == (True, golden["regroupings"])
+    statistics = {
+        "counterfactual": GroupStatistic("distance", "mean", EACH_CASE),
+        "group": GroupStatistic("distance", "mean", ALL_CASES),
+        "largest_pair": GroupStatistic("distance", "largest", ALL_CASES),
+        "largest_in_case": GroupStatistic("distance", "largest", EACH_CASE),
     }
-    for ours, name in names.items():
+    for name, statistic in statistics.items():
         assert_golden(
-            permuted.found[name], [golden[ours][key] for key in ("value", "null_mean", "p")], name
+            permuted.results[statistic],
+            [golden[name][key] for key in ("value", "null_mean", "p")],
+            name,
         )
 
 
 def test_failures_of_groups() -> None:
     numbers, _ = golden_groups()
     cases = pl.read_parquet(FOLDER / "groups.parquet").with_columns(bias_type=pl.lit("letters"))
-    records = records_of(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
+    records = make_records(cases, SubjectOutputs(cases["score"].to_numpy().reshape(-1, 1)))
     thresholds = sorted({each["threshold"] for each in numbers["failures"]})
     rates = [
-        each for each in failure_rate(records, thresholds, thresholds[0]) if isinstance(each, Sums)
+        each
+        for each in failure_rate(records, thresholds, headline_threshold=thresholds[0])
+        if isinstance(each, Sums)
     ]
     rows = estimate.estimate(rates, StatisticsSettings())
     for golden in numbers["failures"]:

@@ -10,7 +10,7 @@ from pkgutil import iter_modules
 from biasgrid.base.references import load, stage
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.groups.docs import GROUP_TABLES, records_table
 from biasgrid.groups.main_scores import SCORE_NAMES
 from biasgrid.inference.scorings import SCORINGS
@@ -107,7 +107,7 @@ def scoring_table() -> str:
     return markdown_table(header, rows)
 
 
-MEASURES_OF_GROUPS = measures_of_groups("classes", 0.1, ())
+MEASURES_OF_GROUPS = group_measures("classes", 0.1, ())
 """Those of any dataset, but for the title of its score."""
 
 TABLES: Makers = {
@@ -122,9 +122,9 @@ TABLES: Makers = {
     },
     "scores of each task": lambda: records_table(
         {
-            (name, task): sort
+            (name, task): output_type
             for name, family in FAMILY_TABLES.items()
-            for task, sort in family.sorts.items()
+            for task, output_type in family.output_types.items()
         }
     ),
     "measures of groups": lambda: measure_table(

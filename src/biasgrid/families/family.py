@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from biasgrid.families.cell import MeasuredCell, Observations
     from biasgrid.families.expansion import Expansion
-    from biasgrid.groups.records import Sort
+    from biasgrid.groups.records import OutputType
     from biasgrid.stats.settings import CellNumbers, StatisticsSettings
     from biasgrid.stats.sums import Finish, Sums
     from biasgrid.tables.completeness import Check
@@ -277,7 +277,8 @@ class Family(ABC):
         modes: replications of other projects' numbers, as `reference:name`, by the key `mode` of
             its datasets or `scoring` of the config. Its stages import them where one is named, so
             that they are part of its code.
-        sorts: what records of groups there are of the answers to a task, for documents.
+        output_types: for each task whose answers are compared by groups the outputs of the records,
+            for documents.
         own_measures: the measures of all its datasets, for documents.
         flags: the validity flags of all its datasets, for documents.
         expected: what a model must be for its datasets, for messages.
@@ -295,7 +296,7 @@ class Family(ABC):
     instance_bytes: ClassVar[float] = 5
     formats: ClassVar[Collection[str]] = ()
     modes: ClassVar[Mapping[str, str]] = {}
-    sorts: ClassVar[Mapping[str, Sort]] = {}
+    output_types: ClassVar[Mapping[str, OutputType]] = {}
     own_measures: ClassVar[Mapping[str, Measure]] = {}
     flags: ClassVar[Mapping[str, Measure]] = {}
     expected: ClassVar[str] = "a model that fits its datasets"

@@ -1,6 +1,4 @@
-"""Which score goes with which distance and comparison: the one place that knows, light enough for
-reading a config.
-"""
+"""The rules of which score goes with which distance and comparison, used where configs are read."""
 
 from __future__ import annotations
 
@@ -10,12 +8,18 @@ from typing import NamedTuple
 from biasgrid.base.faults import Problem, UserError, nearest_name, one_of
 from biasgrid.groups.comparisons import COMPARISONS
 from biasgrid.groups.distances import DISTANCES
-from biasgrid.groups.records import Sort
-from biasgrid.groups.scores import SCORES, Argument, expected_argument, misfit, takes
+from biasgrid.groups.records import OutputType
+from biasgrid.groups.scores import (
+    SCORES,
+    Argument,
+    accepts_argument,
+    argument_problem,
+    expected_argument,
+)
 
 
 class Combination(NamedTuple):
-    """Names that go together."""
+    """A score, a distance and a comparison that go together, by their names."""
 
     score: str
     distance: str
@@ -23,108 +27,130 @@ class Combination(NamedTuple):
 
 
 class ImpossibleCombination(Problem, UserError):  # noqa: N818
-    """Names that do not go together."""
+    """An unknown name, a wrong argument, or names that do not go together."""
 
 
-def possible_combinations(sort: Sort) -> list[Combination]:
-    """Returns all that can be asked of records of a sort."""
-    possible = []
+def possible_combinations(output_type: OutputType) -> list[Combination]:
+    """Returns all combinations that can be computed from outputs of a type."""
+    combinations = []
     for name, score in SCORES.items():
-        if sort not in score.of:
+        if output_type not in score.output_types:
             continue
         for comparison, distances in COMPARISONS.items():
             for distance in distances:
                 if score.kind == DISTANCES[distance]:
-                    possible.append(Combination(name, distance, comparison))
-    return possible
+                    combinations.append(Combination(name, distance, comparison))
+    return combinations
 
 
 def check_combination(
-    sort: Sort,
+    output_type: OutputType,
+    *,
     score: str,
     distance: str,
     comparison: str,
     argument: Argument = None,
 ) -> None:
-    """Refuses what cannot be computed.
+    """Raises if a comparison cannot be computed.
 
     Args:
-        sort: what there is of the records, which hangs on the family and the task.
-        score: a key of `SCORES`.
-        distance: a key of `DISTANCES`.
-        comparison: a key of `COMPARISONS`.
-        argument: what the score takes.
+        output_type: the outputs of the records; the family and the task decide it.
+        score: a name that should be a key of `SCORES`.
+        distance: a name that should be a key of `DISTANCES`.
+        comparison: a name that should be a key of `COMPARISONS`.
+        argument: the argument of the score.
 
     Raises:
-        ImpossibleCombination: a name is unknown, the score cannot be computed of this or takes no
-            such argument, the three do not go together. The message names what is possible.
+        ImpossibleCombination: a name is unknown, the score cannot be computed from such outputs or
+            does not take the argument, or the three do not go together. The message lists the
+            possible ones.
     """
-    possible = possible_combinations(sort)
-    check_score(sort, score, argument, one_of({combination.score for combination in possible}))
+    possible = possible_combinations(output_type)
+    expected_scores = one_of({combination.score for combination in possible})
+    check_score(output_type, score, argument, expected_scores)
     check_name("distance", distance, DISTANCES)
     check_name("comparison", comparison, COMPARISONS)
     if (score, distance, comparison) not in possible:
         raise ImpossibleCombination(
-            mismatch(score, distance, comparison), alternatives(possible, score, distance)
+            mismatch(score=score, distance=distance, comparison=comparison),
+            alternatives(possible, score=score, distance=distance),
         )
 
 
-def check_name(what: str, name: str, known: Iterable[str]) -> None:
-    """Refuses an unknown name."""
-    if name not in known:
+def check_name(noun: str, name: str, allowed_names: Iterable[str]) -> None:
+    """Raises ImpossibleCombination if a name is not allowed; the noun is for the message."""
+    if name not in allowed_names:
         raise ImpossibleCombination(
-            f"unknown {what} {name!r}{nearest_name(name, known)}", one_of(known)
+            f"unknown {noun} {name!r}{nearest_name(name, allowed_names)}", one_of(allowed_names)
         )
 
 
-def check_score(sort: Sort, name: str, argument: Argument, expected: str) -> None:
-    """Refuses an unknown score, one of other records, and an argument that it does not take."""
+def check_score(output_type: OutputType, name: str, argument: Argument, expected: str) -> None:
+    """Raises if a score is unknown, is for other outputs, or does not take an argument.
+
+    Args:
+        output_type: the outputs of the records.
+        name: the name of the score.
+        argument: its argument.
+        expected: the possible scores, for the message.
+
+    Raises:
+        ImpossibleCombination: see above.
+    """
     if name not in SCORES:
         raise ImpossibleCombination(f"unknown score {name!r}{nearest_name(name, SCORES)}", expected)
     score = SCORES[name]
-    if sort not in score.of:
+    if output_type not in score.output_types:
         raise ImpossibleCombination(
-            f"the score {name!r} is for {' or '.join(score.of)}, not for {sort}", expected
+            f"the score {name!r} is for {' or '.join(score.output_types)}, not for {output_type}",
+            expected,
         )
-    if not takes(score, argument):
+    if not accepts_argument(score, argument):
         raise ImpossibleCombination(
-            f"the score {name!r} {misfit(argument)}", expected_argument(score)
+            f"the score {name!r} {argument_problem(argument)}", expected_argument(score)
         )
 
 
-def check_argument(score: str, argument: Argument, classes: int) -> None:
-    """Refuses an argument that does not go with the number of a dataset's classes (0 for no
-    classifiers).
+def check_argument(score: str, argument: Argument, *, class_count: int) -> None:
+    """Raises if a dataset has not the classes for an argument.
+
+    Args:
+        score: the name of the score, for the message.
+        argument: its argument; an integer is the index of a class or, without classes, of a target.
+        class_count: the number of the dataset's classes, 0 if its models are not classifiers.
 
     Raises:
-        ImpossibleCombination: there is no such class, or the average is of two classes where there
-            are more.
+        ImpossibleCombination: there is no such class, or the average is "binary" and there are not
+            two classes.
     """
-    if classes and isinstance(argument, int) and argument >= classes:
+    if class_count and isinstance(argument, int) and argument >= class_count:
         raise ImpossibleCombination(
-            f"there is no class {argument}", f"an index from 0 to {classes - 1}"
+            f"there is no class {argument}", f"an index from 0 to {class_count - 1}"
         )
-    if classes not in (0, 2) and argument == "binary":
+    if class_count not in (0, 2) and argument == "binary":
         problem = (
-            f"the average 'binary' of {score!r} is for two classes, but the dataset has {classes}"
+            f"the average 'binary' of {score!r} is for two classes, but the dataset has "
+            f"{class_count}"
         )
         raise ImpossibleCombination(problem, "macro, micro or weighted")
 
 
-def mismatch(score: str, distance: str, comparison: str) -> str:
-    """Says why names do not go together."""
+def mismatch(*, score: str, distance: str, comparison: str) -> str:
+    """Words why a score, a distance and a comparison, which all exist, do not go together."""
     if distance not in COMPARISONS[comparison]:
         return f"the comparison {comparison!r} does not fit the distance {distance!r}"
-    nature = {"scalar": "one number", "set": "a set of numbers"}
-    of_score, of_distance = SCORES[score].kind, DISTANCES[distance]
+    nouns = {"scalar": "one number", "set": "a set of numbers"}
+    score_noun, distance_noun = nouns[SCORES[score].kind], nouns[DISTANCES[distance]]
     return (
-        f"the score {score!r} is {nature[of_score]} per group, but the distance {distance!r} "
-        f"compares {nature[of_distance]}"
+        f"the score {score!r} is {score_noun} per group, but the distance {distance!r} "
+        f"compares {distance_noun}"
     )
 
 
-def alternatives(possible: list[Combination], score: str, distance: str) -> str:
-    """Names the combinations of a score, and the scores of a distance that does not fit it."""
+def alternatives(possible: list[Combination], *, score: str, distance: str) -> str:
+    """Lists the combinations of a score and, if the distance does not fit it, the scores of that
+    distance.
+    """
     with_score = []
     scores_of_distance = set()
     for combination in possible:

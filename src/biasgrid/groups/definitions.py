@@ -1,6 +1,4 @@
-"""Definitions of the measures of groups: the words of `measures.yaml`, with what depends on a
-dataset.
-"""
+"""Definitions of the measures of groups: `measures.yaml`, adapted to a dataset."""
 
 from __future__ import annotations
 
@@ -9,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from biasgrid.groups.main_scores import MAIN_SCORES, SCORE_NAMES, main_distance
-from biasgrid.groups.records import ALL_CASES, Sort
+from biasgrid.groups.records import ALL_CASES, OutputType
 from biasgrid.groups.scores import SCORES
 from biasgrid.tables.metric import Measure, Unit, options_text, read_definitions
 
-UNITS: dict[Sort, Unit] = {
+SCORE_UNITS: dict[OutputType, Unit] = {
     "classes": "probability",
     "words": "probability",
     "answers": "share",
@@ -22,32 +20,39 @@ UNITS: dict[Sort, Unit] = {
 
 
 def about_groups() -> str:
-    """Returns what a reader is told of comparisons."""
+    """Returns the text about comparisons of groups."""
     return read_definitions("groups").about
 
 
-def measures_of_groups(
-    sort: Sort, failure_threshold: float, design: tuple[str, ...], fixed_class: str | None = None
+def group_measures(
+    output_type: OutputType,
+    failure_threshold: float,
+    design: tuple[str, ...],
+    *,
+    fixed_class: str | None = None,
 ) -> Mapping[str, Measure]:
     """Returns the measures of groups by name.
 
     Args:
-        sort: what the records are of, which decides the main score.
-        failure_threshold: the threshold of the failure rate that stands in the summary.
+        output_type: the outputs of the records, which decide the main score.
+        failure_threshold: the threshold of the failure rate in the summary.
         design: the keys whose sampling an interval must respect.
-        fixed_class: of classifiers the class whose probability groups are compared by; without it
-            there is one difference alone, that of the main score.
+        fixed_class: the class whose probability `difference` compares. None if it compares the main
+            score; there is no measure `right_class_difference` then.
     """
-    main = MAIN_SCORES[sort]
-    of_score: dict[str, Any] = {"source": SCORES[main].reference, "unit": UNITS[sort]}
+    main = MAIN_SCORES[output_type]
+    score_changes: dict[str, Any] = {
+        "source": SCORES[main].reference,
+        "unit": SCORE_UNITS[output_type],
+    }
     headline = options_text(score=main, mode=ALL_CASES)
-    distance_headline = {"headline": main_distance(sort)}
+    distance_changes = {"headline": main_distance(output_type)}
     changes = {
-        "score": {"title": SCORE_NAMES[main], "headline": headline, **of_score},
-        "score_lower": of_score,
-        "score_upper": of_score,
-        "distance": distance_headline,
-        "distance_corrected": distance_headline,
+        "score": {"title": SCORE_NAMES[main], "headline": headline, **score_changes},
+        "score_lower": score_changes,
+        "score_upper": score_changes,
+        "distance": distance_changes,
+        "distance_corrected": distance_changes,
         "failure_rate": {"headline": options_text(difference="mean", threshold=failure_threshold)},
     }
     measures = read_definitions("groups").select("measures")

@@ -1,7 +1,4 @@
-"""Distances between groups, in all units at once; NaN in a unit that lacks one of the groups.
-
-All arrays of groups have shape (units, width), see `Units`.
-"""
+"""Distances between groups, in all units at once; NaN in a unit that lacks one of the groups."""
 
 from __future__ import annotations
 
@@ -11,17 +8,17 @@ from typing import Literal, Protocol
 import numpy as np
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import Units
+from biasgrid.groups.records import ComparisonUnits
 from biasgrid.groups.scores import ScoreType
 
-UNITS_AT_ONCE = 2**14
+VALUES_IN_CACHE = 2**14
 """About how many values of samples are compared together, so that they fit into a processor's
 cache.
 """
 Divergence = Literal["divergence", "normalized_divergence", "divergence_per_group"]
 
 RATIO = "ratio"
-"""1 for equal scores, not 0: its numbers are rows of the measure of that name."""
+"""Of equal scores 1, not 0, so its numbers are no `distance` but a measure of the same name."""
 DISTANCES: dict[str, ScoreType] = {
     "absolute": "scalar",
     RATIO: "scalar",
@@ -30,68 +27,81 @@ DISTANCES: dict[str, ScoreType] = {
     "normalized_divergence": "scalar",
     "divergence_per_group": "scalar",
 }
-"""Every distance with the kind of score that it compares."""
+"""The kind of score that each distance is computed from."""
 
 
 class Distances(Protocol):
-    """A distance d between the groups of all units, by the places of the groups."""
+    """A distance d between the groups of all units; groups are given by their places."""
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """How many units there are, and the width."""
+    def unit_count(self) -> int:
+        """How many units there are."""
 
-    def to_later(self, one: int) -> FloatArray:
-        """Returns d(one, other) for each group behind it, shape (later groups, units)."""
+    @property
+    def width(self) -> int:
+        """The number of groups of the unit that has the most; see `ComparisonUnits.width`."""
+
+    def to_later(self, group: int) -> FloatArray:
+        """Returns d(group, other) for each place behind a group.
+
+        Args:
+            group: a place, not the last one.
+
+        Returns:
+            Shape (later places, units): the place comes first, unlike elsewhere. Row 0 is of the
+            place `group + 1`.
+        """
 
     def from_background(self, group: int) -> FloatArray:
         """Returns d(all records of the unit, group), shape (units,)."""
 
 
-def measure_of_distance(distance: str) -> str:
-    """Returns the measure that a distance's numbers are rows of."""
+def distance_measure(distance: str) -> str:
+    """Returns the measure of the numbers of a distance."""
     return RATIO if distance == RATIO else "distance"
 
 
-def absolute_difference(one: FloatArray, other: FloatArray) -> FloatArray:
+def absolute_difference(score: FloatArray, other: FloatArray) -> FloatArray:
     """Returns |x - y| of scores."""
-    return np.abs(one - other)
+    return np.abs(score - other)
 
 
-def smaller_by_larger(one: FloatArray, other: FloatArray) -> FloatArray:
+def smaller_by_larger(score: FloatArray, other: FloatArray) -> FloatArray:
     """Returns the smaller of two scores that are not negative, divided by the larger; NaN where
     both are 0.
     """
-    return divide(np.minimum(one, other), np.maximum(one, other))
+    return divide(np.minimum(score, other), np.maximum(score, other))
 
 
 class ScalarDistances:
-    """What is between scalar scores x and y: `absolute_difference` or `smaller_by_larger`."""
+    """A function of two scalar scores: `absolute_difference` or `smaller_by_larger`."""
 
     def __init__(
         self,
-        between: Callable[[FloatArray, FloatArray], FloatArray],
+        function: Callable[[FloatArray, FloatArray], FloatArray],
+        *,
         groups: FloatArray,
-        unit: FloatArray,
+        backgrounds: FloatArray,
     ):
-        """Takes the scores of the groups, shape (units, width), and of the units, shape
-        (units,).
+        """Takes scores, NaN where there is none.
+
+        Args:
+            function: computes the distance of two scores.
+            groups: the scores of the groups, shape (units, width).
+            backgrounds: the scores of all records of the units, shape (units,).
         """
-        self.between = between
+        self.function = function
         self.groups = groups
-        self.backgrounds = unit
+        self.backgrounds = backgrounds
+        self.unit_count, self.width = groups.shape
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many units there are, and the width."""
-        return self.groups.shape
-
-    def to_later(self, one: int) -> FloatArray:
-        """Returns what is between a group and each one behind it, shape (later groups, units)."""
-        return self.between(self.groups[:, one], self.groups[:, one + 1 :].T)
+    def to_later(self, group: int) -> FloatArray:
+        """Returns the distance to each place behind a group; see `Distances.to_later`."""
+        return self.function(self.groups[:, group], self.groups[:, group + 1 :].T)
 
     def from_background(self, group: int) -> FloatArray:
-        """Returns what is between the unit and a group, shape (units,)."""
-        return self.between(self.backgrounds, self.groups[:, group])
+        """Returns the distance from the unit to a group, shape (units,)."""
+        return self.function(self.backgrounds, self.groups[:, group])
 
 
 class WassersteinDistances:
@@ -104,47 +114,49 @@ class WassersteinDistances:
     serves all units.
     """
 
-    def __init__(self, values: FloatArray, units: Units):
-        """Takes the value of each record, shape (records,), and the units of the same records."""
+    def __init__(self, values: FloatArray, units: ComparisonUnits):
+        """Sorts the values.
+
+        Args:
+            values: shape (records,), without NaN.
+            units: the units of the same records.
+        """
         order = np.lexsort((values, units.unit))
         self.values = values[order]
         self.unit, self.place = units.unit[order], units.place[order]
         self.sizes = units.sizes
+        self.unit_count, self.width = self.sizes.shape
         self.rows = [np.flatnonzero(self.place == place) for place in range(units.width)]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """How many units there are, and the width."""
-        return self.sizes.shape
+    def to_later(self, group: int) -> FloatArray:
+        """Returns the distance to each place behind a group; see `Distances.to_later`."""
+        width = self.width
+        step = max(1, VALUES_IN_CACHE // (1 + len(self.rows[group])))
+        parts = [range(start, min(start + step, width)) for start in range(group + 1, width, step)]
+        return np.concatenate([self._to_places(group, places) for places in parts])
 
-    def to_later(self, one: int) -> FloatArray:
-        """Returns the distance of a group and each one behind it, shape (later groups, units)."""
-        width = self.shape[1]
-        step = max(1, UNITS_AT_ONCE // (1 + len(self.rows[one])))
-        parts = [range(start, min(start + step, width)) for start in range(one + 1, width, step)]
-        return np.concatenate([self._to_others(one, part) for part in parts])
-
-    def _to_others(self, one: int, others: range) -> FloatArray:
-        """Returns the distance of a group and each of some others, shape (others, units).
+    def _to_places(self, group: int, places: range) -> FloatArray:
+        """Returns the distance of a group to each of some places, shape (places, units).
 
         The running sum ends at 0 with every pair of groups, too, so that it serves all of them.
         """
-        numbers = np.arange(len(others))
-        rows_of_others = [self.rows[other] for other in others]
-        counts = [len(rows) for rows in rows_of_others]
+        pairs = np.arange(len(places))
+        rows_by_place = [self.rows[place] for place in places]
+        counts = [len(rows) for rows in rows_by_place]
+        own_rows = self.rows[group]
         # Each pair of groups has the rows of the other one, and those of the group itself.
-        pair = np.concatenate([np.repeat(numbers, counts), np.repeat(numbers, len(self.rows[one]))])
-        rows = np.concatenate([*rows_of_others, np.tile(self.rows[one], len(others))])
+        pair = np.concatenate([np.repeat(pairs, counts), np.repeat(pairs, len(own_rows))])
+        rows = np.concatenate([*rows_by_place, np.tile(own_rows, len(places))])
         in_order = np.sort(pair * len(self.unit) + rows)
         pair, rows = np.divmod(in_order, len(self.unit))
         unit = self.unit[rows]
-        is_own = self.place[rows] == one
-        other_sizes = self.sizes[unit, others.start + pair]
-        weights = np.where(is_own, other_sizes, -self.sizes[unit, one])
-        area_of = pair * len(self.sizes) + unit
-        areas = self._areas(rows, weights, area_of, len(others) * len(self.sizes))
-        products = self.sizes[:, [one]] * self.sizes[:, others.start : others.stop]
-        return divide(areas.reshape(len(others), -1), products.T)
+        is_own = self.place[rows] == group
+        other_sizes = self.sizes[unit, places.start + pair]
+        weights = np.where(is_own, other_sizes, -self.sizes[unit, group])
+        area = pair * self.unit_count + unit
+        areas = self._areas(rows, weights, area, area_count=len(places) * self.unit_count)
+        products = self.sizes[:, [group]] * self.sizes[:, places.start : places.stop]
+        return divide(areas.reshape(len(places), -1), products.T)
 
     def from_background(self, group: int) -> FloatArray:
         """Returns the distance of the unit, the group included, and the group, shape (units,)."""
@@ -152,25 +164,26 @@ class WassersteinDistances:
         is_own = self.place == group
         weights = own[self.unit] - all_groups[self.unit] * is_own
         rows = np.arange(len(self.unit))
-        areas = self._areas(rows, weights, self.unit, len(self.sizes))
+        areas = self._areas(rows, weights, self.unit, area_count=self.unit_count)
         return divide(areas, own * all_groups)
 
     def _areas(
-        self, rows: IntArray, weights: IntArray, area_of: IntArray, count: int
+        self, rows: IntArray, weights: IntArray, area: IntArray, *, area_count: int
     ) -> FloatArray:
-        """Returns areas under the absolute running sum of weights, which is 0 at the end of each.
+        """Returns areas under the absolute running sum of weights, shape (areas,).
 
         Args:
-            rows: shape (values,), the rows of the sorted values.
-            weights: shape (values,).
-            area_of: shape (values,), the number of the area that each value belongs to.
-            count: how many areas there are.
+            rows: shape (values,), positions of the sorted values; those of an area are neighbours,
+                in ascending order.
+            weights: shape (values,); their sum over each area is 0.
+            area: shape (values,), the area of each value, from 0.
+            area_count: how many areas there are.
         """
-        area = np.abs(np.cumsum(weights)[:-1]) * np.diff(self.values[rows])
-        return np.bincount(area_of[:-1], area, minlength=count).astype(np.float64)
+        steps = np.abs(np.cumsum(weights)[:-1]) * np.diff(self.values[rows])
+        return np.bincount(area[:-1], steps, minlength=area_count).astype(np.float64)
 
 
-def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
+def divergence(scores: FloatArray, kind: Divergence) -> FloatArray:
     """Computes how far the scores of the groups are from being equal.
 
     With the shares s_g = x_g / sum(x) of the G groups of a unit, "divergence_per_group" is |s_g -
@@ -180,7 +193,7 @@ def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
 
     Args:
         scores: scalar scores, shape (units, width), NaN where there is no such group.
-        which: see above.
+        kind: see above.
 
     Returns:
         Shape (units, width) for "divergence_per_group", else (units,). NaN where the sum of the
@@ -190,11 +203,11 @@ def divergence(scores: FloatArray, which: Divergence) -> FloatArray:
     share = divide(scores, np.nansum(scores, axis=1, keepdims=True))
     groups = (~np.isnan(scores)).sum(axis=1, keepdims=True)
     equal_share = divide(1, groups)
-    apart = np.abs(share - equal_share)
-    if which == "divergence_per_group":
-        return apart
-    is_unknown = np.isnan(apart).all(axis=1)
-    half = np.where(is_unknown, np.nan, np.nansum(apart, axis=1) / 2)
-    if which == "divergence":
+    deviation = np.abs(share - equal_share)
+    if kind == "divergence_per_group":
+        return deviation
+    is_unknown = np.isnan(deviation).all(axis=1)
+    half = np.where(is_unknown, np.nan, np.nansum(deviation, axis=1) / 2)
+    if kind == "divergence":
         return half
     return divide(half, 1 - equal_share[:, 0])

@@ -1,8 +1,7 @@
-"""The scores that groups are compared by, each declared once: what it is of, what it takes, how it
-is computed.
+"""The scores that groups are compared by, each declared once: output types, argument, computation.
 
-Called phi in Czarnowska et al. (TACL 2021). A scalar score makes one number of a pool of records, a
-set score keeps one of each record.
+Scores are called phi in Czarnowska et al. (TACL 2021). A scalar score reduces a pool of records to
+one number; a set score keeps a number of each record.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ from biasgrid.base.languages import ENGLISH_WORDS
 from biasgrid.groups.confusion import (
     AVERAGES,
     RATES,
-    Rate,
-    average_rate,
+    class_predictions,
+    confusion_columns,
+    false_discoveries,
     false_negatives,
+    false_omissions,
     false_positives,
-    is_predicted,
-    wrongly_omitted,
-    wrongly_predicted,
+    pool_rates,
 )
 from biasgrid.groups.records import (
     AnswerOutputs,
     ClassOutputs,
+    OutputType,
     Pools,
     Records,
-    Sort,
     SubjectOutputs,
     TargetOutputs,
     probability_column,
@@ -44,103 +43,109 @@ from biasgrid.groups.records import (
 
 ScoreType = Literal["scalar", "set"]
 Argument = str | int | None
+"""An average by its name, or a class or target by its index from 0; None for the default of the
+score, or if it takes no argument.
+"""
 NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
 Articles = tuple[str, ...]
-OF_ENGLISH: Articles = ENGLISH_WORDS.articles
+ENGLISH_ARTICLES: Articles = ENGLISH_WORDS.articles
 
 
 @cache
 def whole_words(words: Articles) -> re.Pattern[str]:
-    """Returns a pattern of some words, none of which is a part of another word."""
-    return re.compile(rf"\b(?:{'|'.join(words)})\b") if words else re.compile(r"(?!)")
+    """Returns a pattern that matches each of some words, but not inside another word."""
+    if not words:
+        # An empty alternative would match at every boundary of a word.
+        return re.compile(r"(?!)")
+    return re.compile(rf"\b(?:{'|'.join(words)})\b")
 
 
-def normalize_answer(text: str, articles: Articles = OF_ENGLISH) -> str:
+def normalize_answer(text: str, articles: Articles = ENGLISH_ARTICLES) -> str:
     """Returns a text in lower case, without ASCII punctuation, articles and superfluous white
     space.
     """
-    return " ".join(whole_words(articles).sub(" ", text.lower().translate(NO_PUNCTUATION)).split())
+    plain = text.lower().translate(NO_PUNCTUATION)
+    without_articles = whole_words(articles).sub(" ", plain)
+    return " ".join(without_articles.split())
 
 
-def exact_match(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> float:
-    """Returns 1 where both texts are the same once normalized, else 0."""
+def exact_match(answer: str, gold: str, articles: Articles = ENGLISH_ARTICLES) -> float:
+    """Returns 1 if both texts are equal after `normalize_answer`, else 0."""
     return float(normalize_answer(answer, articles) == normalize_answer(gold, articles))
 
 
-def token_f1(answer: str, gold: str, articles: Articles = OF_ENGLISH) -> float:
-    """Returns the harmonic mean of the shares of words that are in the other text too, counted with
-    repetitions.
+def token_f1(answer: str, gold: str, articles: Articles = ENGLISH_ARTICLES) -> float:
+    """Returns the harmonic mean of precision and recall of the words of an answer.
 
-    Where a text has no words the result is that of `exact_match`.
+    Words are counted with repetitions. If one of the texts has no words the result is that of
+    `exact_match`.
     """
-    words, gold_words = (normalize_answer(text, articles).split() for text in (answer, gold))
+    words = normalize_answer(answer, articles).split()
+    gold_words = normalize_answer(gold, articles).split()
     if not words or not gold_words:
         return float(words == gold_words)
-    shared = (Counter(words) & Counter(gold_words)).total()
-    return 2 * shared / (len(words) + len(gold_words))
+    hits = (Counter(words) & Counter(gold_words)).total()
+    return 2 * hits / (len(words) + len(gold_words))
 
 
-def each_answer(score: Callable[[str, str, Articles], float], outputs: AnswerOutputs) -> FloatArray:
-    """Scores all answers, each distinct pair of texts once.
-
-    Returns:
-        Shape (records,).
-    """
+def answer_scores(
+    score: Callable[[str, str, Articles], float], outputs: AnswerOutputs, argument: None
+) -> FloatArray:
+    """Scores all answers, shape (records,); each distinct pair of texts is scored once."""
     pairs = list(zip(outputs.answers, outputs.gold, strict=True))
-    found = {pair: score(*pair, outputs.articles) for pair in set(pairs)}
-    return np.array([found[pair] for pair in pairs], dtype=np.float64)
+    score_by_pair = {pair: score(*pair, outputs.articles) for pair in set(pairs)}
+    return np.array([score_by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """What a score may take beside the records.
+    """The argument of a score.
 
     Attributes:
-        name: what the argument is.
-        choices: the words it may be; where there are none it is an index from 0, or None.
-        without: what None stands for; where that is nothing, an index must be given.
+        name: a noun for the argument.
+        choices: the possible arguments; empty if the argument is an index.
+        default: the meaning of None in place of an index, in words; empty if an index is required.
     """
 
     name: str
     choices: tuple[str, ...] = ()
-    without: str = ""
+    default: str = ""
 
     def accepts(self, argument: Argument) -> bool:
-        """Says whether an argument is of the right sort; whether there is such an index shows in
-        the records.
+        """Whether an argument is a choice or an index; the records decide whether there is such an
+        index.
         """
         if self.choices:
             return argument in self.choices
         if argument is None:
-            return bool(self.without)
+            return bool(self.default)
+        # `bool` is a subclass of `int`.
         return type(argument) is int and argument >= 0
 
     @property
     def expected(self) -> str:
-        """What it may be, in words."""
+        """The possible arguments, in words."""
         if self.choices:
             return f"the {self.name}: one of {', '.join(self.choices)}"
         index = f"the {self.name}: its index from 0"
-        return f"{index}, or nothing for {self.without}" if self.without else index
+        return f"{index}, or nothing for {self.default}" if self.default else index
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a score is computed.
+    """A score: its computation, and the records and arguments that it is for.
 
     Attributes:
-        of: what it can be computed of.
-        reference: where its formula is from.
-        per_record: makes of the outputs and the argument an array of shape (records,) or
-            (records, numbers), NaN where a record has no such value.
-        reduce: makes of that, of the argument and of pools one number per pool, NaN where it is
-            empty; None for a set score.
-        parameter: what it takes; None where it takes nothing.
+        output_types: the outputs that it can be computed from.
+        reference: the source of its formula.
+        per_record: computes from the outputs and the argument an array of shape (records,), NaN
+            where a record has no value, or for a rate of `RATES` its `confusion_columns`.
+        reduce: reduces that array, with the argument and pools, to one number per pool, NaN where
+            the pool is empty; None for a set score.
+        parameter: its argument; None if it takes none.
     """
 
-    of: tuple[Sort, ...]
+    output_types: tuple[OutputType, ...]
     reference: str
     per_record: Callable[[Any, Any], FloatArray]
     reduce: Callable[[FloatArray, Any, Pools], FloatArray] | None = None
@@ -148,7 +153,7 @@ class Score:
 
     @property
     def kind(self) -> ScoreType:
-        """Whether it makes one number of a pool or keeps the set."""
+        """Whether it reduces a pool to one number or keeps a set of numbers."""
         return "set" if self.reduce is None else "scalar"
 
 
@@ -158,9 +163,10 @@ class ScoredRecords:
 
     Attributes:
         records: the records.
-        score: the score's name.
+        score: the name of the score, a key of `SCORES`.
         argument: its argument.
-        values: shape (records,) or (records, numbers), NaN where a record has no value.
+        values: shape (records,), NaN where a record has no value; for a rate of `RATES`
+            `confusion_columns`, which have no NaN.
     """
 
     records: Records
@@ -169,21 +175,21 @@ class ScoredRecords:
     values: FloatArray
 
     @cached_property
-    def defined(self) -> BoolArray:
-        """Shape (records,), whether a record has a value."""
-        missing = np.isnan(self.values)
-        return np.asarray(~(missing if missing.ndim == 1 else missing.any(axis=1)))
+    def is_defined(self) -> BoolArray:
+        """Whether a record has a value, shape (records,)."""
+        has_value = ~np.isnan(self.values)
+        return np.asarray(has_value if has_value.ndim == 1 else has_value.all(axis=1))
 
     @cached_property
-    def known(self) -> FloatArray:
-        """The values of the records that have one, shape (defined records,) or (defined records,
-        numbers).
-        """
-        return self.values if self.defined.all() else self.values[self.defined]
+    def defined_values(self) -> FloatArray:
+        """`values` of the records that have one, in their order."""
+        return self.values if self.is_defined.all() else self.values[self.is_defined]
 
-    def of_pools(self, pools: Pools) -> FloatArray:
-        """Returns the score of pools of the records that have a value, shape (pools,), NaN where
-        one is empty.
+    def pool_scores(self, pools: Pools) -> FloatArray:
+        """Returns the score of pools, shape (pools,), NaN where one is empty.
+
+        Args:
+            pools: pools of the records that have a value (`is_defined`), not of all.
 
         Raises:
             ValueError: the score is a set score.
@@ -193,7 +199,7 @@ class ScoredRecords:
             raise ValueError(
                 f"{self.score} gives no single number for a pool; expected a scalar score"
             )
-        return reduce(self.known, self.argument, pools)
+        return reduce(self.defined_values, self.argument, pools)
 
 
 def score_records(records: Records, score: str, argument: Argument = None) -> ScoredRecords:
@@ -202,36 +208,39 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
     Args:
         records: the records.
         score: a key of `SCORES`.
-        argument: what the score takes; see its `parameter`.
+        argument: see `Score.parameter`.
 
     Raises:
-        UserError: the score cannot be computed of such outputs or does not take such an argument,
+        UserError: the score cannot be computed from such outputs or does not take such an argument,
             or the records have no such class or target, or more than two classes for the average
             "binary".
     """
-    chosen = SCORES[score]
-    if records.outputs.sort not in chosen.of:
+    definition = SCORES[score]
+    output_types, output_type = definition.output_types, records.outputs.output_type
+    if output_type not in output_types:
         raise UserError(
-            f"{score} is a score of {' or '.join(chosen.of)}; expected "
-            f"one of {records.outputs.sort}"
+            f"{score} is a score of {' or '.join(output_types)}; expected one of {output_type}"
         )
-    if not takes(chosen, argument):
-        raise UserError(f"{score} {misfit(argument)}; expected {expected_argument(chosen)}")
-    return ScoredRecords(records, score, argument, chosen.per_record(records.outputs, argument))
+    if not accepts_argument(definition, argument):
+        raise UserError(
+            f"{score} {argument_problem(argument)}; expected {expected_argument(definition)}"
+        )
+    values = definition.per_record(records.outputs, argument)
+    return ScoredRecords(records, score, argument, values)
 
 
-def takes(score: Score, argument: Argument) -> bool:
-    """Says whether a score takes an argument of this sort."""
+def accepts_argument(score: Score, argument: Argument) -> bool:
+    """Whether a score takes an argument of this type; see `Parameter.accepts`."""
     return argument is None if score.parameter is None else score.parameter.accepts(argument)
 
 
-def misfit(argument: Argument) -> str:
-    """Says in words that a score does not take an argument, or lacks one."""
+def argument_problem(argument: Argument) -> str:
+    """Words that a score does not take an argument, or needs one, without the subject."""
     return "needs an argument" if argument is None else f"does not take {argument!r}"
 
 
 def expected_argument(score: Score) -> str:
-    """Says in words what a score takes."""
+    """Words the possible arguments of a score."""
     return "no argument" if score.parameter is None else score.parameter.expected
 
 
@@ -240,76 +249,67 @@ def hits(outputs: ClassOutputs, argument: None) -> FloatArray:
     return np.asarray(outputs.probabilities.argmax(axis=1) == outputs.gold, dtype=np.float64)
 
 
-def labels(outputs: ClassOutputs, average: str) -> FloatArray:
-    """Returns the right and the (first) most probable class, shape (records, 2).
+def class_confusion(outputs: ClassOutputs, average: str) -> FloatArray:
+    """Returns `confusion_columns` of the right and the (first) most probable class.
 
-    What is possible must not depend on what a model happens to predict, so the classes that it
-    knows are counted.
+    Raises:
+        UserError: the average is "binary", and there are not two classes.
     """
+    # Whether the average is possible must not depend on the classes that a model happens to
+    # predict, so all classes of the model count.
     classes = outputs.probabilities.shape[1]
     if average == "binary" and classes != 2:
         raise UserError(
             f"the average 'binary' is for two classes, but the model has {classes}; expected a "
             "different average"
         )
-    predicted = outputs.probabilities.argmax(axis=1)
-    return np.stack([outputs.gold, predicted], axis=1).astype(np.float64)
-
-
-def rate_of_pools(rate: Rate, values: FloatArray, average: Any, pools: Pools) -> FloatArray:
-    """Reduces what `labels` returns."""
-    return average_rate(rate, average, values, pools)
+    return confusion_columns(gold=outputs.gold, predictions=outputs.probabilities.argmax(axis=1))
 
 
 def class_probability(outputs: ClassOutputs, index: int | None) -> FloatArray:
-    """Returns the probability of a class, of the right one without an index."""
+    """Returns the probability of the class of an index, or of the right class if it is None."""
     if index is None:
         return np.asarray(outputs.probabilities[np.arange(len(outputs)), outputs.gold])
     return probability_column(outputs.probabilities, index, "class")
 
 
 def likelihood(outputs: TargetOutputs | SubjectOutputs, index: int | None) -> FloatArray:
-    """Returns the probability of a target, the mean over a record's targets without an index."""
+    """Returns the probability of the target of an index, or the mean over the targets of each
+    record if it is None.
+    """
     if index is not None:
         return probability_column(outputs.probabilities, index, "target")
-    present = ~np.isnan(outputs.probabilities)
-    total = np.where(present, outputs.probabilities, 0).sum(axis=1)
-    return divide(total, present.sum(axis=1))
+    has_target = ~np.isnan(outputs.probabilities)
+    total = np.where(has_target, outputs.probabilities, 0).sum(axis=1)
+    return divide(total, has_target.sum(axis=1))
 
 
 def any_in_top_k(outputs: TargetOutputs, argument: None) -> FloatArray:
-    """Returns 1 where a target is among the k most probable tokens, else 0; NaN where ranks are not
-    known.
+    """Returns 1 where a target is among the k most probable tokens, else 0; all NaN if ranks are
+    unknown.
     """
     if outputs.in_top_k is None:
         return np.full(len(outputs.probabilities), np.nan)
     return np.asarray(outputs.in_top_k.any(axis=1), dtype=np.float64)
 
 
-def mean(values: FloatArray, argument: Argument, pools: Pools) -> FloatArray:
-    """Returns the mean over each pool."""
+def pool_means(values: FloatArray, argument: Argument, pools: Pools) -> FloatArray:
+    """Returns the mean over each pool, whatever the argument."""
     return pools.means(values)
-
-
-def answer_score(
-    score: Callable[[str, str, Articles], float], outputs: Any, argument: None
-) -> FloatArray:
-    """Scores answers; takes no argument."""
-    return each_answer(score, outputs)
 
 
 SKLEARN = (
     "scikit-learn's precision_recall_fscore_support with zero_division=0 (Pedregosa et "
     "al., JMLR 2011)"
 )
-CLASS_PARAMETER = Parameter("class", without="the right one")
+CLASS_PARAMETER = Parameter("class", default="the right one")
 POSITIVE_PARAMETER = Parameter("positive class")
-TARGET = Parameter("target", without="the mean over all targets")
+TARGET = Parameter("target", default="the mean over all targets")
 AVERAGE = Parameter("average", AVERAGES)
-OF_CLASSES: tuple[Sort, ...] = ("classes",)
-OF_WORDS: tuple[Sort, ...] = ("words",)
-OF_CANDIDATES: tuple[Sort, ...] = ("words", "subjects")
-OF_ANSWERS: tuple[Sort, ...] = ("answers",)
+FROM_CLASSES: tuple[OutputType, ...] = ("classes",)
+FROM_WORDS: tuple[OutputType, ...] = ("words",)
+FROM_CANDIDATES: tuple[OutputType, ...] = ("words", "subjects")
+FROM_ANSWERS: tuple[OutputType, ...] = ("answers",)
 LANGFAIR_SOURCE = "LangFair (Bouchard, arXiv 2407.10853), classification fairness"
 PROBABILITY = "the class probability of Czarnowska et al. (TACL 2021)"
 LIKELIHOOD = "the probability at the mask (Kurita et al., GeBNLP 2019), not divided by a prior"
@@ -317,34 +317,37 @@ SQUAD = "Rajpurkar et al. (EMNLP 2016)"
 
 SCORES: dict[str, Score] = {
     "accuracy": Score(
-        OF_CLASSES, "the share of records whose most probable class is right", hits, mean
+        FROM_CLASSES, "the share of records whose most probable class is right", hits, pool_means
     ),
     **{
-        name: Score(OF_CLASSES, SKLEARN, labels, partial(rate_of_pools, rate), AVERAGE)
+        name: Score(FROM_CLASSES, SKLEARN, class_confusion, partial(pool_rates, rate), AVERAGE)
         for name, rate in RATES.items()
     },
     **{
-        # As means of what counts in a record, they have as `n` what they are a rate of.
-        name: Score(OF_CLASSES, LANGFAIR_SOURCE, counted, mean, POSITIVE_PARAMETER)
-        for name, counted in (
+        # The mean is over the records that are not NaN, so `n` is the denominator of the rate.
+        name: Score(FROM_CLASSES, LANGFAIR_SOURCE, per_record, pool_means, POSITIVE_PARAMETER)
+        for name, per_record in (
             ("false_negative_rate", false_negatives),
             ("false_positive_rate", false_positives),
-            ("false_discovery_rate", wrongly_predicted),
-            ("false_omission_rate", wrongly_omitted),
-            ("predicted_prevalence", is_predicted),
+            ("false_discovery_rate", false_discoveries),
+            ("false_omission_rate", false_omissions),
+            ("predicted_prevalence", class_predictions),
         )
     },
-    "class_probability": Score(OF_CLASSES, PROBABILITY, class_probability, None, CLASS_PARAMETER),
+    "class_probability": Score(FROM_CLASSES, PROBABILITY, class_probability, None, CLASS_PARAMETER),
     "mean_class_probability": Score(
-        OF_CLASSES, PROBABILITY, class_probability, mean, CLASS_PARAMETER
+        FROM_CLASSES, PROBABILITY, class_probability, pool_means, CLASS_PARAMETER
     ),
-    "likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, None, TARGET),
-    "mean_likelihood": Score(OF_CANDIDATES, LIKELIHOOD, likelihood, mean, TARGET),
+    "likelihood": Score(FROM_CANDIDATES, LIKELIHOOD, likelihood, None, TARGET),
+    "mean_likelihood": Score(FROM_CANDIDATES, LIKELIHOOD, likelihood, pool_means, TARGET),
     "top_k_accuracy": Score(
-        OF_WORDS, "precision at k (Petroni et al., EMNLP 2019) of any target", any_in_top_k, mean
+        FROM_WORDS,
+        "precision at k (Petroni et al., EMNLP 2019) of any target",
+        any_in_top_k,
+        pool_means,
     ),
-    "token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1)),
-    "mean_token_f1": Score(OF_ANSWERS, SQUAD, partial(answer_score, token_f1), mean),
-    "exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match)),
-    "mean_exact_match": Score(OF_ANSWERS, SQUAD, partial(answer_score, exact_match), mean),
+    "token_f1": Score(FROM_ANSWERS, SQUAD, partial(answer_scores, token_f1)),
+    "mean_token_f1": Score(FROM_ANSWERS, SQUAD, partial(answer_scores, token_f1), pool_means),
+    "exact_match": Score(FROM_ANSWERS, SQUAD, partial(answer_scores, exact_match)),
+    "mean_exact_match": Score(FROM_ANSWERS, SQUAD, partial(answer_scores, exact_match), pool_means),
 }

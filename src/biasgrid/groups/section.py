@@ -1,4 +1,4 @@
-"""What a config may say of comparisons of groups."""
+"""The section of a config for a comparison of groups, and its check against a dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from biasgrid.base.sections import Section
 from biasgrid.groups.combinations import ImpossibleCombination, check_argument, check_combination
 
 if TYPE_CHECKING:
-    from biasgrid.groups.records import Sort
+    from biasgrid.groups.records import OutputType
 
 
 class GroupMeasure(Section):
@@ -32,36 +32,40 @@ class GroupMeasure(Section):
     @field_validator("argument", mode="before")
     @classmethod
     def _name_or_index(cls, argument: Any) -> Any:
-        # A union of types would tell of a wrong one once for each of its types.
+        # Pydantic would report a wrong value once for each type of the union.
         if argument is not None and type(argument) not in (str, int):
             raise ValueError("expected text or a whole number")
         return argument
 
 
 def combination_faults(
-    source: str, dataset: str, sort: Sort, asked: Sequence[GroupMeasure], classes: int
+    source: str,
+    dataset: str,
+    measures: Sequence[GroupMeasure],
+    *,
+    output_type: OutputType,
+    class_count: int,
 ) -> Iterator[Fault]:
-    """Yields comparisons that cannot be computed of a dataset.
+    """Yields a fault for each comparison that cannot be computed for a dataset.
 
     Args:
         source: the config's file.
         dataset: the dataset's name.
-        sort: what there is of its records.
-        asked: the comparisons.
-        classes: how many classes it has, 0 for no classifiers.
+        measures: `measures` of its section, in their order.
+        output_type: the outputs of its records.
+        class_count: the number of its classes, 0 if its models are not classifiers.
     """
-    for place, measure in enumerate(asked):
+    for position, measure in enumerate(measures):
         try:
-            check_combination(sort, **measure.model_dump())
-            check_argument(measure.score, measure.argument, classes)
-            if sort == "subjects" and measure.argument is not None:
+            check_combination(output_type, **measure.model_dump())
+            check_argument(measure.score, measure.argument, class_count=class_count)
+            if output_type == "subjects" and measure.argument is not None:
                 raise ImpossibleCombination(
                     f"{measure.argument!r}, but a record has only one subject", "no argument"
                 )
         except ImpossibleCombination as error:
-            yield Fault(
-                source, f"datasets.{dataset}.measures[{place}]", error.problem, error.expected
-            )
+            place = f"datasets.{dataset}.measures[{position}]"
+            yield Fault(source, place, error.problem, error.expected)
 
 
 GROUP_FIGURES = (

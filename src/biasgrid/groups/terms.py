@@ -1,7 +1,8 @@
-"""The scores of each term in each case, of one bias type, and the permutation test of its groups.
+"""The scores of each term in each case of one bias type, and two analyses of them: the signed
+differences of groups, and the permutation test of groups.
 
-The terms are assigned to groups at random once for all cases. If they were assigned anew in every
-case, words that merely differ would pass for groups that do.
+A permutation assigns the terms to groups at random, once for all cases. If it assigned them anew in
+every case, words that differ from each other would look like groups that differ.
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import factorial, prod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
-from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, Records
+from biasgrid.groups.records import ALL_CASES, EACH_CASE, Outputs, PoolingMode, Records
 from biasgrid.stats.clusters import cluster_positions, index_templates
 from biasgrid.stats.permutation import TOLERANCE, VALUES_AT_ONCE
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
@@ -34,7 +35,9 @@ from biasgrid.stats.sums import (
 from biasgrid.tables.metric import options_text, parse_options
 
 TERM_SCORES = "term_scores"
-"""What the inputs of the permutation test are called in the table of sums."""
+"""The measure of the inputs of the permutation test in the table of sums."""
+GROUP_SEPARATOR = " & "
+"""A part of the names of intersections, whose terms must not be permuted."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +47,17 @@ class TermScores:
     Attributes:
         bias_type: its name.
         groups: the names of its groups.
-        group_of: shape (terms,), the group of each term.
+        group: shape (terms,), the group of each term, an index into `groups`.
         sums: shape (cases, terms), the sum of the scores of a term in a case.
-        counts: shape (cases, terms), how many scores there are: usually one.
-        template: shape (cases,), the template of each case.
-        terms: the names of the terms.
+        counts: shape (cases, terms), how many scores these are: usually one, 0 if there is none.
+        template: shape (cases,), the template of each case, or its unit
+            (`stats.clusters.template_units`).
+        terms: the names of the terms; a term of two groups is in the list twice.
     """
 
     bias_type: str
     groups: Sequence[str]
-    group_of: IntArray
+    group: IntArray
     sums: FloatArray
     counts: FloatArray
     template: IntArray
@@ -63,16 +67,16 @@ class TermScores:
     def members(self) -> FloatArray:
         """Membership of terms in groups, 0 or 1, shape (terms, groups)."""
         groups = np.arange(len(self.groups))
-        return np.asarray(self.group_of[:, None] == groups, dtype=np.float64)
+        return np.asarray(self.group[:, None] == groups, dtype=np.float64)
 
     @property
     def can_be_permuted(self) -> bool:
         """Whether terms may be assigned to other groups.
 
-        Terms of intersections are not free, and groups of one term each have nothing to
-        exchange.
+        The terms of an intersection are not free: their parts have groups of their own. Groups of
+        one term each have nothing to exchange.
         """
-        has_several = bool(np.bincount(self.group_of).max() > 1)
+        has_several = bool(np.bincount(self.group).max() > 1)
         return has_several and GROUP_SEPARATOR not in self.bias_type
 
     @property
@@ -83,16 +87,16 @@ class TermScores:
         return divide(self.sums @ self.members, self.counts @ self.members)
 
 
-def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores]:
-    """Yields the scores of each bias type that has several groups.
+def term_scores(records: Records, values: FloatArray) -> Iterator[TermScores]:
+    """Yields the scores of each bias type with at least two groups that have values.
 
     Args:
         records: the records.
-        values: shape (records,), their scores, NaN where there is none.
+        values: shape (records,), their scores, NaN for a record without one.
     """
-    known = ~np.isnan(values)
+    has_value = ~np.isnan(values)
     for code in np.unique(records.bias_type):
-        rows = np.flatnonzero((records.bias_type == code) & known)
+        rows = np.flatnonzero((records.bias_type == code) & has_value)
         group_codes, group = np.unique(records.group[rows], return_inverse=True)
         if len(group_codes) < 2:
             continue
@@ -106,24 +110,23 @@ def scores_of_terms(records: Records, values: FloatArray) -> Iterator[TermScores
         place = case * shape[1] + term
         size = shape[0] * shape[1]
         sums = np.bincount(place, values[rows], minlength=size)
-        counts = np.bincount(place, minlength=size).astype(np.float64)
+        counts = np.bincount(place, minlength=size)
+        term_codes = records.term[rows][first_of_term]
         yield TermScores(
-            records.bias_types[code],
-            [records.groups[group_code] for group_code in group_codes],
-            group[first_of_term],
-            sums.reshape(shape).astype(np.float64),
-            counts.reshape(shape),
-            records.template[rows][first_of_case],
-            [records.terms[number] for number in records.term[rows][first_of_term]],
+            bias_type=records.bias_types[code],
+            groups=[records.groups[group_code] for group_code in group_codes],
+            group=group[first_of_term],
+            sums=sums.reshape(shape).astype(np.float64),
+            counts=counts.reshape(shape).astype(np.float64),
+            template=records.template[rows][first_of_case],
+            terms=[records.terms[term_code] for term_code in term_codes],
         )
 
 
-OF_SHARES: IntervalMethod = "difference of shares"
-PLAIN: IntervalMethod = "t"
-"""How intervals of differences are made."""
+# Signed differences
 
 
-def difference(scores: TermScores, of_shares: bool = False) -> Sums:
+def difference(scores: TermScores, *, of_shares: bool = False) -> Sums:
     """Mean over cases of one group's score less another's, over templates and, unless each group
     has one, terms.
 
@@ -131,23 +134,27 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
         scores: the scores of the terms of a bias type.
         of_shares: whether the means of scores are shares, whose differences have an interval of
             their own.
+
+    Returns:
+        A number for each pair of groups, without measure and options. `n` counts the cases with
+        both groups; `left_out` is 0. A number without such a case is NaN.
     """
     template, templates = index_templates(scores.template)
     pairs = list(combinations(range(len(scores.groups)), 2))
     over_templates = np.zeros((len(pairs), len(templates), 4 if of_shares else 2))
-    over_terms = np.zeros((len(pairs), len(scores.group_of), 4))
+    over_terms = np.zeros((len(pairs), len(scores.terms), 4))
     by_group = scores.scores
-    for number, (one, other) in enumerate(pairs):
-        apart = by_group[:, one] - by_group[:, other]
+    for number, (group, other) in enumerate(pairs):
+        differences = by_group[:, group] - by_group[:, other]
         # Only cases that have both groups count.
-        has_both = ~np.isnan(apart)
-        means = [apart]
+        has_both = ~np.isnan(differences)
+        summands = [differences]
         if of_shares:
-            means = [np.where(has_both, by_group[:, group], np.nan) for group in (one, other)]
-        columns = [sum_units(values, template, len(templates)).sums[0] for values in means]
+            summands = [np.where(has_both, by_group[:, side], np.nan) for side in (group, other)]
+        columns = [sum_units(values, template, len(templates)).sums[0] for values in summands]
         over_templates[number] = np.concatenate(columns, axis=1)
-        for column, group in ((0, one), (2, other)):
-            is_own = scores.group_of == group
+        for column, side in ((0, group), (2, other)):
+            is_own = scores.group == side
             own_sums = scores.sums[has_both][:, is_own].sum(axis=0)
             own_counts = scores.counts[has_both][:, is_own].sum(axis=0)
             over_terms[number, is_own, column] = own_sums
@@ -155,7 +162,7 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
     keys = pl.DataFrame(
         {
             "bias_type": [scores.bias_type] * len(pairs),
-            "group": [scores.groups[one] for one, _ in pairs],
+            "group": [scores.groups[group] for group, _ in pairs],
             "other": [scores.groups[other] for _, other in pairs],
             "n": over_templates[..., 1].sum(axis=1).astype(np.int64),
             "left_out": [0] * len(pairs),
@@ -165,44 +172,53 @@ def difference(scores: TermScores, of_shares: bool = False) -> Sums:
         TEMPLATES: Along(templates, over_templates),
         PAIR_OF_LISTS: Along(scores.terms, over_terms),
     }
-    finish, interval = (DIFFERENCE, OF_SHARES) if of_shares else (MEAN, PLAIN)
-    has_groups_of_terms = bool(np.bincount(scores.group_of).max() > 1)
+    interval: IntervalMethod = "difference of shares" if of_shares else "t"
+    # With one term per group there is no spread between terms to generalise from.
+    has_several_terms = bool(np.bincount(scores.group).max() > 1)
     return Sums(
         keys,
         along,
-        finish=finish,
+        finish=DIFFERENCE if of_shares else MEAN,
         interval=interval,
         test=SignificanceTest.CORRECTED,
-        generalises_to_all_factors=has_groups_of_terms,
+        generalises_to_all_factors=has_several_terms,
     )
 
 
-def right_class_difference(scores: TermScores, of_shares: bool = False) -> Sums:
-    """Mean over cases of the probability of the right class for one group less that for another;
-    see `difference`.
-    """
-    return difference(scores, of_shares)
+# The permutation test
 
 
 MOST_GROUP_PERMUTATIONS = 20_000
+"""Up to so many permutations of a bias type all are tried; of more, a sample."""
 DISTANCE_DECIMALS = 12
-"""What is 0.2 but for rounding is not larger than 0.2."""
+"""A difference of 0.2 with a rounding error must not exceed a threshold of 0.2."""
 FOLDED = "folded at 0, where noise alone puts it above 0: see distance_corrected"
 """Why distances have no interval."""
 NO_VALUE = "no value"
-GROUP_SEPARATOR = " & "
-"""Stands in the names of intersections, whose terms are not free to be permuted."""
 
 
-class PermutedGroups(NamedTuple):
-    """What the permutation test found of a number.
+class GroupStatistic(NamedTuple):
+    """A number of the groups of a bias type that the permutation test recomputes.
+
+    Attributes:
+        measure: the distance of groups, or the share of cases whose distance exceeds a threshold.
+        pairs: whether the distance is the mean over pairs of groups, or that of the largest pair.
+        mode: `ALL_CASES` for the distance of pooled groups, `EACH_CASE` for numbers of cases; a
+            failure rate is always of cases.
+    """
+
+    measure: Literal["distance", "failure_rate"]
+    pairs: Literal["mean", "largest"]
+    mode: PoolingMode
+
+
+class GroupTestResult(NamedTuple):
+    """The result of the permutation test for one number; all NaN if the number is undefined.
 
     Attributes:
         value: the number.
         null_mean: its mean over the permutations in which it is defined.
         p: the share of these in which it is at least as large.
-
-    All are NaN where it is not defined itself.
     """
 
     value: float
@@ -211,161 +227,214 @@ class PermutedGroups(NamedTuple):
 
 
 class GroupPermutation(NamedTuple):
-    """What the permutation test found of a bias type.
+    """The results of the permutation test for a bias type.
 
     Attributes:
-        found: by name: `pairwise in cases`, `pairwise`, `largest in cases`, `largest`, and of a
-            threshold the share of cases whose mean (`fails by mean`) or largest (`fails by
-            largest`) difference is beyond it.
-        tried: how many permutations there were.
+        results: the result for each number.
+        permutation_count: how many permutations there were.
         exact: whether these are all.
     """
 
-    found: Mapping[str, PermutedGroups]
-    tried: int
+    results: Mapping[GroupStatistic, GroupTestResult]
+    permutation_count: int
     exact: bool
 
 
 def permute_groups(
-    scores: TermScores, threshold: float, most: int, seed: int
+    scores: TermScores, *, threshold: float, most: int, seed: int
 ) -> GroupPermutation | None:
-    """Assigns the terms of a bias type at random to groups of the same sizes.
+    """Tests the groups of a bias type: assigns its terms at random to groups of the same sizes.
 
     Args:
         scores: the scores of its terms.
-        threshold: from what difference on a case fails.
-        most: how many permutations are drawn where there are too many to try all.
-        seed: seed of what is drawn.
+        threshold: a case whose difference is larger than this fails.
+        most: how many permutations are drawn if there are more than `MOST_GROUP_PERMUTATIONS`.
+        seed: seed of the random permutations.
 
     Returns:
-        None where there is nothing to deal: groups of one term each, and intersections.
+        None if terms must not be permuted; see `TermScores.can_be_permuted`.
     """
     if not scores.can_be_permuted:
         return None
-    sizes = np.bincount(scores.group_of)
+    sizes = np.bincount(scores.group)
     count = factorial(int(sizes.sum())) // prod(factorial(int(size)) for size in sizes)
     exact = count <= MOST_GROUP_PERMUTATIONS
     if exact:
         permutations = all_permutations(sizes)
     else:
-        permutations = drawn_permutations(scores.group_of, most, seed)
-    measured = {}
-    for name, values in permuted_distances(scores, scores.group_of[None], threshold).items():
-        measured[name] = float(values[0])
-    # By name: the sum of what is defined, how often it is as large as measured, and how often it is
-    # defined.
-    totals, tried = {name: np.zeros(3) for name in measured}, 0
-    size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
-    for some in together(permutations, size):
-        tried += len(some)
-        for name, values in permuted_distances(scores, some, threshold).items():
-            known = values[~np.isnan(values)]
-            at_least = np.count_nonzero(known >= measured[name] - TOLERANCE)
-            totals[name] += np.array([known.sum(), at_least, len(known)])
-    # Of drawn permutations the measured groups are one more.
-    more = 0 if exact else 1
-    numbers = {name: permuted_number(value, totals[name], more) for name, value in measured.items()}
-    return GroupPermutation(numbers, tried, exact)
+        permutations = random_permutations(scores.group, count=most, seed=seed)
+    observed_values = {}
+    for statistic, numbers in group_statistics(scores, scores.group[None], threshold).items():
+        observed_values[statistic] = float(numbers[0])
+    null = {statistic: NullCounts() for statistic in observed_values}
+    permutation_count = 0
+    batch_size = max(1, VALUES_AT_ONCE // (len(scores.sums) * len(sizes)))
+    for batch in permutation_batches(permutations, batch_size):
+        permutation_count += len(batch)
+        for statistic, numbers in group_statistics(scores, batch, threshold).items():
+            null[statistic] = null[statistic].add(numbers, observed_values[statistic])
+    # The observed groups are one of all permutations, but not of random ones. Without them p could
+    # be 0 (Phipson and Smyth, 2010).
+    extra_count = 0 if exact else 1
+    results = {}
+    for statistic, value in observed_values.items():
+        results[statistic] = null[statistic].result(value, extra_count)
+    return GroupPermutation(results, permutation_count, exact)
 
 
-def permuted_number(value: float, totals: FloatArray, more: int) -> PermutedGroups:
-    """Returns the result of the permutation test for a number.
+class NullCounts(NamedTuple):
+    """Counts of a number over the permutations in which it is defined.
 
-    All of it is NaN if the number is: NaN is never as large, so that p would be 0.
-
-    Args:
-        value: the number as measured.
-        totals: over permutations in which it is defined its sum, how often it is as large as
-            measured, and their count.
-        more: how many permutations are counted besides.
+    Attributes:
+        total: the sum of the number.
+        at_least: how often it is at least as large as observed.
+        permutation_count: how many permutations these are.
     """
-    total, at_least, known = totals.tolist()
-    if np.isnan(value) or not known:
-        return PermutedGroups(np.nan, np.nan, np.nan)
-    return PermutedGroups(value, total / known, (at_least + more) / (known + more))
+
+    total: float = 0.0
+    at_least: int = 0
+    permutation_count: int = 0
+
+    def add(self, numbers: FloatArray, observed_value: float) -> NullCounts:
+        """Returns the counts with further permutations.
+
+        Args:
+            numbers: shape (permutations,), NaN where the number is undefined.
+            observed_value: the number as observed.
+        """
+        defined_numbers = numbers[~np.isnan(numbers)]
+        # The same permutation may be rounded differently when computed in a batch.
+        at_least = int(np.count_nonzero(defined_numbers >= observed_value - TOLERANCE))
+        return NullCounts(
+            self.total + float(defined_numbers.sum()),
+            self.at_least + at_least,
+            self.permutation_count + len(defined_numbers),
+        )
+
+    def result(self, observed_value: float, extra_count: int) -> GroupTestResult:
+        """Returns the result of the test.
+
+        Args:
+            observed_value: the number as observed.
+            extra_count: 1 if the observed groups count as one more permutation, else 0.
+        """
+        # No comparison with NaN is true, so p of NaN would be 0.
+        if np.isnan(observed_value) or not self.permutation_count:
+            return GroupTestResult(np.nan, np.nan, np.nan)
+        p = (self.at_least + extra_count) / (self.permutation_count + extra_count)
+        return GroupTestResult(observed_value, self.total / self.permutation_count, p)
 
 
 def all_permutations(sizes: IntArray) -> Iterator[IntArray]:
-    """Yields every way to divide terms into groups of some sizes: the group of each term."""
+    """Yields every way to divide terms into groups of some sizes.
 
-    def assign(free: tuple[int, ...], group: int, group_of: IntArray) -> Iterator[IntArray]:
+    Args:
+        sizes: shape (groups,), the number of terms of each group, at least 1.
+
+    Yields:
+        The group of each term, shape (terms,).
+    """
+
+    def assign(free: tuple[int, ...], group: int, assignment: IntArray) -> Iterator[IntArray]:
         if group == len(sizes) - 1:
-            group_of[list(free)] = group
-            yield group_of.copy()
+            assignment[list(free)] = group
+            yield assignment.copy()
             return
-        for chosen in combinations(free, int(sizes[group])):
-            group_of[list(chosen)] = group
-            others = tuple(term for term in free if term not in chosen)
-            yield from assign(others, group + 1, group_of)
+        for members in combinations(free, int(sizes[group])):
+            assignment[list(members)] = group
+            rest = tuple(term for term in free if term not in members)
+            yield from assign(rest, group + 1, assignment)
 
     terms = int(sizes.sum())
     yield from assign(tuple(range(terms)), 0, np.zeros(terms, dtype=np.int64))
 
 
-def drawn_permutations(group_of: IntArray, count: int, seed: int) -> Iterator[IntArray]:
-    """Yields random ways to divide terms into groups."""
+def random_permutations(group: IntArray, *, count: int, seed: int) -> Iterator[IntArray]:
+    """Yields random permutations of the group of each term, shape (terms,)."""
     random = np.random.default_rng(seed)
-    yield from (random.permutation(group_of) for _ in range(count))
+    yield from (random.permutation(group) for _ in range(count))
 
 
-def together(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
-    """Yields permutations some at a time, shape (permutations, terms)."""
-    waiting: list[IntArray] = []
+def permutation_batches(permutations: Iterator[IntArray], size: int) -> Iterator[IntArray]:
+    """Yields permutations in batches, shape (permutations, terms); the last may be smaller."""
+    batch: list[IntArray] = []
     for permutation in permutations:
-        waiting.append(permutation)
-        if len(waiting) == size:
-            yield np.stack(waiting)
-            waiting = []
-    if waiting:
-        yield np.stack(waiting)
+        batch.append(permutation)
+        if len(batch) == size:
+            yield np.stack(batch)
+            batch = []
+    if batch:
+        yield np.stack(batch)
 
 
-def permuted_distances(
+def group_statistics(
     scores: TermScores, permutations: IntArray, threshold: float
-) -> dict[str, FloatArray]:
-    """Returns the distances of groups in permutations, by the names in `GroupPermutation`.
+) -> dict[GroupStatistic, FloatArray]:
+    """Computes distances of groups and failure rates in permutations.
 
-    Each has the shape (permutations,).
+    Args:
+        scores: the scores of the terms.
+        permutations: shape (permutations, terms), the group of each term.
+        threshold: see `permute_groups`.
+
+    Returns:
+        Each of shape (permutations,), NaN if no two groups have scores.
     """
-    groups = np.arange(int(scores.group_of.max()) + 1)
+    groups = np.arange(int(scores.group.max()) + 1)
     members = np.asarray(permutations[:, :, None] == groups, dtype=np.float64)
     # Shape (permutations, cases, groups).
     sums, counts = (
         np.moveaxis(np.tensordot(terms, members, axes=(1, 1)), 1, 0)
         for terms in (scores.sums, scores.counts)
     )
-    mean, largest = group_ranges(divide(sums, counts))
+    mean, largest = pair_distances(divide(sums, counts))
     mean, largest = mean.round(DISTANCE_DECIMALS), largest.round(DISTANCE_DECIMALS)
-    pooled = divide(sums.sum(axis=1), counts.sum(axis=1))
-    mean_pooled, largest_pooled = group_ranges(pooled)
-    compared = ~np.isnan(mean)
-    cases = compared.sum(axis=1)
+    pooled_scores = divide(sums.sum(axis=1), counts.sum(axis=1))
+    pooled_mean, pooled_largest = pair_distances(pooled_scores)
+    has_pair = ~np.isnan(mean)
+    cases = has_pair.sum(axis=1)
+    mean_over_cases = divide(np.where(has_pair, mean, 0).sum(axis=1), cases)
+    largest_over_cases = divide(np.where(has_pair, largest, 0).sum(axis=1), cases)
+    # NaN is not larger than any threshold, so cases without a pair do not fail.
+    mean_fails = divide((mean > threshold).sum(axis=1), cases)
+    largest_fails = divide((largest > threshold).sum(axis=1), cases)
     return {
-        "pairwise in cases": divide(np.where(compared, mean, 0).sum(axis=1), cases),
-        "pairwise": mean_pooled,
-        "largest in cases": divide(np.where(compared, largest, 0).sum(axis=1), cases),
-        "largest": largest_pooled,
-        "fails by mean": divide((mean > threshold).sum(axis=1), cases),
-        "fails by largest": divide((largest > threshold).sum(axis=1), cases),
+        GroupStatistic("distance", "mean", EACH_CASE): mean_over_cases,
+        GroupStatistic("distance", "mean", ALL_CASES): pooled_mean,
+        GroupStatistic("distance", "largest", EACH_CASE): largest_over_cases,
+        GroupStatistic("distance", "largest", ALL_CASES): pooled_largest,
+        GroupStatistic("failure_rate", "mean", EACH_CASE): mean_fails,
+        GroupStatistic("failure_rate", "largest", EACH_CASE): largest_fails,
     }
 
 
-def group_ranges(groups: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Returns mean and largest difference of two groups, shape (...); NaN where there are no two.
+class PairDistances(NamedTuple):
+    """Mean and largest absolute difference of two groups, each of shape (...)."""
 
-    The argument has the shape (..., groups).
+    mean: FloatArray
+    largest: FloatArray
+
+
+def pair_distances(groups: FloatArray) -> PairDistances:
+    """Computes the absolute differences of all pairs of groups.
+
+    Args:
+        groups: scores, shape (..., groups), NaN for a group without one.
+
+    Returns:
+        NaN where no two groups have scores.
     """
     total, count, largest = np.zeros((3, *groups.shape[:-1]))
-    for one, other in combinations(range(groups.shape[-1]), 2):
-        apart = np.abs(groups[..., one] - groups[..., other])
-        known = ~np.isnan(apart)
-        total += np.where(known, apart, 0)
-        count += known
-        largest = np.fmax(largest, apart)
-    return divide(total, count), np.where(count > 0, largest, np.nan)
+    for group, other in combinations(range(groups.shape[-1]), 2):
+        distance = np.abs(groups[..., group] - groups[..., other])
+        is_defined = ~np.isnan(distance)
+        total += np.where(is_defined, distance, 0)
+        count += is_defined
+        largest = np.fmax(largest, distance)
+    return PairDistances(divide(total, count), np.where(count > 0, largest, np.nan))
 
 
-def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
+def term_score_sums(scores: TermScores, score: str) -> Iterator[Sums]:
     """Yields the scores of terms as inputs of the permutation test, if terms can be permuted.
 
     Args:
@@ -379,25 +448,26 @@ def sums_of_terms(scores: TermScores, score: str) -> Iterator[Sums]:
             "measure": TERM_SCORES,
             "options": options_text(score=score),
             "bias_type": scores.bias_type,
-            "group": [scores.groups[group] for group in scores.group_of],
+            "group": [scores.groups[group] for group in scores.group],
             "subject": scores.terms,
             "n": scores.counts.sum(axis=0).astype(np.int64),
         }
     )
     columns = np.stack([scores.sums, scores.counts], axis=-1).transpose(1, 0, 2)
+    # A unit is a case, but has the name of its template: the test needs no more of a case.
     cases = Along([str(template) for template in scores.template.tolist()], columns)
     yield Sums(keys, {"cases": cases}, compares_models=False, is_input=True)
 
 
-def terms_of_sums(sums: Sums) -> TermScores:
-    """Returns the scores of terms that `sums_of_terms` was given."""
+def term_scores_from_sums(sums: Sums) -> TermScores:
+    """Reads the scores of terms back from the sums of `term_score_sums`."""
     names = sums.keys["group"].to_list()
     groups = list(dict.fromkeys(names))
     units, columns = sums.along["cases"]
     return TermScores(
         bias_type=sums.keys["bias_type"][0],
         groups=groups,
-        group_of=np.array([groups.index(name) for name in names]),
+        group=np.array([groups.index(name) for name in names]),
         sums=columns[..., 0].T,
         counts=columns[..., 1].T,
         template=np.array(units, dtype=np.int64),
@@ -406,89 +476,121 @@ def terms_of_sums(sums: Sums) -> TermScores:
 
 
 def with_permutation_tests(
-    estimates: pl.DataFrame, sums: Sequence[Sums], threshold: float, settings: StatisticsSettings
+    estimates: pl.DataFrame,
+    sums: Sequence[Sums],
+    *,
+    threshold: float,
+    settings: StatisticsSettings,
 ) -> pl.DataFrame:
-    """Adds to distances and failure rates of bias types the result of their permutation test.
-
-    The test assigns terms to arbitrary groups.
+    """Adds the results of the permutation test to the numbers of bias types, and removes the
+    intervals of distances.
 
     Args:
         estimates: from `estimate`.
         sums: the sums of the cell, those of terms among them.
-        threshold: from what difference on a case fails.
+        threshold: the threshold of the failure rate by which models are compared.
         settings: how many permutations are drawn, their seed, and the clusters.
 
     Returns:
-        The estimates with `null_mean`, and rows over terms with `null_mean` and p;
-        `distance_corrected`, a distance less its null mean with that p, of distances that are
-        measured; and none of the distances with an interval.
+        The estimates, whose distances and failure rates of bias types have `null_mean`. For each of
+        them a row that generalises to terms, with `null_mean` and p; it is the claim if the number
+        is not among the estimates. Then `distance_corrected`, see there.
     """
     estimates = without_folded_intervals(estimates)
     rows: list[dict[str, object]] = []
     for part in sums:
         if part.keys["measure"][0] == TERM_SCORES:
-            rows += rows_of_permutation(part, threshold, settings)
+            rows += permutation_rows(part, threshold, settings)
     if not rows:
         return estimates
-    number = ["bias_type", "measure", "options"]
-    permuted = pl.DataFrame(rows, infer_schema_length=None)
-    permuted = permuted.with_columns(generalises_to=pl.lit("terms"))
+    number_keys = ["bias_type", "measure", "options"]
+    results = pl.DataFrame(rows, infer_schema_length=None)
+    results = results.with_columns(generalises_to=pl.lit("terms"))
     part_keys = [key for key in ("group", "other", "subject", "template") if key in estimates]
     is_whole = pl.all_horizontal(pl.col(key).is_null() for key in part_keys)
-    null_means = permuted.select(*number, of_terms="null_mean")
-    joined = estimates.join(null_means, on=number, how="left", maintain_order="left")
-    null_mean = pl.when(is_whole).then(pl.coalesce("of_terms", "null_mean")).otherwise("null_mean")
-    with_null_means = joined.with_columns(null_mean=null_mean).drop("of_terms")
-    # What is measured by this test alone is a claim about terms; the others are the numbers that
-    # are measured.
-    wholes = estimates.filter(is_whole).select(*number, known_n="n", known_value="value")
-    known = permuted.join(wholes.unique(number), on=number, how="left", maintain_order="left")
-    is_measured = known["known_n"].is_not_null()
-    over_terms = known.with_columns(
-        n=pl.coalesce("known_n", "n"),
-        value=pl.coalesce("known_value", "value"),
-        is_claim=~is_measured,
-    ).drop("known_n", "known_value")
-    corrected = distance_corrected(over_terms.filter(is_measured))
-    return pl.concat([with_null_means, over_terms, corrected], how="diagonal_relaxed")
+    null_means = results.select(*number_keys, result_null_mean="null_mean")
+    with_results = estimates.join(null_means, on=number_keys, how="left", maintain_order="left")
+    null_mean = pl.coalesce("result_null_mean", "null_mean")
+    with_null_means = with_results.with_columns(
+        null_mean=pl.when(is_whole).then(null_mean).otherwise("null_mean")
+    ).drop("result_null_mean")
+    wholes = estimates.filter(is_whole).select(
+        *number_keys, estimated_n="n", estimated_value="value"
+    )
+    # A number has an estimate for each scope, all with the same value.
+    one_each = wholes.unique(number_keys)
+    over_terms = results.join(one_each, on=number_keys, how="left", maintain_order="left")
+    is_estimated = over_terms["estimated_n"].is_not_null()
+    over_terms = over_terms.with_columns(
+        n=pl.coalesce("estimated_n", "n"),
+        value=pl.coalesce("estimated_value", "value"),
+        is_claim=~is_estimated,
+    ).drop("estimated_n", "estimated_value")
+    corrected_rows = distance_corrected(over_terms.filter(is_estimated))
+    return pl.concat([with_null_means, over_terms, corrected_rows], how="diagonal_relaxed")
 
 
-def rows_of_permutation(
+def permutation_rows(
     part: Sums, threshold: float, settings: StatisticsSettings
 ) -> list[dict[str, object]]:
-    """Returns rows over terms of a bias type; none where its terms cannot be permuted.
+    """Tests the groups of a bias type.
 
     Args:
-        part: scores of terms, from `sums_of_terms`.
-        threshold: from what difference on a case fails.
+        part: scores of terms, from `term_score_sums`.
+        threshold: see `with_permutation_tests`.
         settings: see `with_permutation_tests`.
+
+    Returns:
+        A row per number of `group_statistics`, empty if terms cannot be permuted. `value`,
+        `null_mean` and `p` are NaN, not null, and `method` is None, for an undefined number.
     """
-    scores = terms_of_sums(part)
-    permutation = permute_groups(scores, threshold, settings.permutations, settings.seed)
+    scores = term_scores_from_sums(part)
+    permutation = permute_groups(
+        scores, threshold=threshold, most=settings.permutations, seed=settings.seed
+    )
     if permutation is None:
         return []
     clusters = np.unique(cluster_positions(scores.template, settings.clusters))
-    shared: dict[str, object] = {
-        "bias_type": scores.bias_type,
-        "n": len(scores.template),
-        "clusters": len(clusters),
-    }
     score = parse_options(part.keys["options"][0])["score"]
-    return [shared | row for row in permutation_rows(score, permutation, threshold)]
+    method = f"permutation ({'exact' if permutation.exact else permutation.permutation_count})"
+    rows = []
+    for statistic, result in permutation.results.items():
+        row: dict[str, object] = {
+            "bias_type": scores.bias_type,
+            "n": len(scores.template),
+            "clusters": len(clusters),
+            "measure": statistic.measure,
+            "options": statistic_options(statistic, score=score, threshold=threshold),
+            **result._asdict(),
+            "method": None if np.isnan(result.p) else method,
+        }
+        rows.append(row)
+    return rows
+
+
+def statistic_options(statistic: GroupStatistic, *, score: str, threshold: float) -> str:
+    """Returns the options of a number of the permutation test, as its measure has them."""
+    if statistic.measure == "failure_rate":
+        return options_text(difference=statistic.pairs, threshold=float(threshold))
+    comparison = "pairwise" if statistic.pairs == "mean" else "largest"
+    return options_text(
+        score=score, distance="absolute", comparison=comparison, mode=statistic.mode
+    )
 
 
 def distance_corrected(rows: pl.DataFrame) -> pl.DataFrame:
     """Returns distances less their mean over permutations, with the p of the permutation test.
 
-    They have no interval: the distance is folded, and the permutation test says all that there is
-    of its noise.
+    They have no interval: the distance is folded at 0, so noise has no two sides.
 
     Args:
-        rows: rows over terms of `with_permutation_tests`, of numbers that are measured.
+        rows: the rows over terms of `with_permutation_tests`, without numbers that have no
+            estimate.
     """
     value = (pl.col("value") - pl.col("null_mean")).fill_nan(None)
-    folded, _, _ = FOLDED.partition(":")
-    reason = pl.when(value.is_null()).then(pl.lit(NO_VALUE)).otherwise(pl.lit(folded))
+    # The rest of the reason refers to this measure.
+    folded_reason, _, _ = FOLDED.partition(":")
+    reason = pl.when(value.is_null()).then(pl.lit(NO_VALUE)).otherwise(pl.lit(folded_reason))
     return rows.filter(measure="distance").with_columns(
         measure=pl.lit("distance_corrected"),
         value=value,
@@ -503,15 +605,15 @@ def without_folded_intervals(estimates: pl.DataFrame) -> pl.DataFrame:
     """Removes intervals of distances, which are folded at 0, and their rows over other factors."""
     is_distance = pl.col("measure") == "distance"
     is_claim = pl.col("is_claim").fill_null(value=True)
-    kept = estimates.filter(~is_distance | is_claim)
+    claims = estimates.filter(~is_distance | is_claim)
     has_interval = pl.col("low").is_not_null()
-    emptied = []
+    columns = []
     for name in ("low", "high", "se", "df", "method"):
-        if name in kept.columns:
-            without = pl.when(~is_distance).then(name)
-            emptied.append(without.cast(kept.schema[name]).alias(name))
+        if name in claims.columns:
+            without_distances = pl.when(~is_distance).then(name)
+            columns.append(without_distances.cast(claims.schema[name]).alias(name))
     reason = pl.when(is_distance & has_interval).then(pl.lit(FOLDED)).otherwise("reason")
-    return kept.with_columns(*emptied, reason=reason)
+    return claims.with_columns(*columns, reason=reason)
 
 
 def derive(
@@ -520,7 +622,7 @@ def derive(
     measure_options: Mapping[str, Any],
     settings: StatisticsSettings,
 ) -> CellNumbers:
-    """Adds permutation tests, for families without other numbers of several sums.
+    """Adds the permutation tests of groups; see `with_permutation_tests`.
 
     Args:
         estimates: those of a cell.
@@ -529,33 +631,20 @@ def derive(
         settings: see `with_permutation_tests`.
     """
     threshold = measure_options["failure_threshold"]
-    return CellNumbers(with_permutation_tests(estimates, sums, threshold, settings))
+    with_tests = with_permutation_tests(estimates, sums, threshold=threshold, settings=settings)
+    return CellNumbers(with_tests)
 
 
-def permutation_rows(
-    score: str, permutation: GroupPermutation, threshold: float
-) -> Iterator[dict[str, object]]:
-    """Yields measure, options, value, null mean and p of each number of a permutation test."""
-    method = f"permutation ({'exact' if permutation.exact else permutation.tried})"
-    for name, number in permutation.found.items():
-        kind, _, where = name.partition(" ")
-        if kind == "fails":
-            measure, side = "failure_rate", where.removeprefix("by ")
-            options = options_text(difference=side, threshold=float(threshold))
-        else:
-            measure, mode = "distance", EACH_CASE if where else ALL_CASES
-            options = options_text(score=score, distance="absolute", comparison=kind, mode=mode)
-        tested = None if np.isnan(number.p) else method
-        yield {"measure": measure, "options": options, **number._asdict(), "method": tested}
+# Records from tables
 
 
-def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
-    """Makes records of a table.
+def make_records(keys: pl.DataFrame, outputs: Outputs) -> Records:
+    """Makes records from a table.
 
     Args:
-        keys: of each record `case` and `template` (integers), and `bias_type`, `group` and `term`
-            (names).
-        outputs: what the model said, in the order of the table.
+        keys: for each record `case` and `template`, integers, and `bias_type`, `group` and `term`,
+            names; no null.
+        outputs: the outputs of the model, in the order of the table.
     """
     bias_type, bias_types = code_values(keys["bias_type"])
     group, groups = code_values(keys["group"])
@@ -564,10 +653,13 @@ def records_of(keys: pl.DataFrame, outputs: Outputs) -> Records:
     return Records(case, template, bias_type, group, term, bias_types, groups, terms, outputs)
 
 
-def code_values(names: pl.Series) -> tuple[IntArray, list[str]]:
-    """Returns names as indices into their distinct values, in the order of their first
-    appearance.
+def code_values(values: pl.Series) -> tuple[IntArray, list[str]]:
+    """Returns the index of each value among the distinct values, and these in the order of their
+    first appearance.
+
+    Args:
+        values: texts or categories, without null.
     """
-    distinct = names.cast(pl.String).unique(maintain_order=True)
-    codes = names.cast(pl.Enum(distinct)).to_physical()
+    distinct = values.cast(pl.String).unique(maintain_order=True)
+    codes = values.cast(pl.Enum(distinct)).to_physical()
     return codes.to_numpy().astype(np.int64), distinct.to_list()

@@ -20,12 +20,12 @@ from small_measures import (
 
 from biasgrid.groups.combinations import ImpossibleCombination, check_combination
 from biasgrid.groups.distances import divergence
-from biasgrid.groups.records import ClassOutputs, Records, Sort, TargetOutputs
+from biasgrid.groups.records import ClassOutputs, OutputType, Records, TargetOutputs
 from biasgrid.groups.scores import exact_match, normalize_answer, score_records, token_f1
 
 FOLDER = GOLDEN / "biaxposer"
 
-SORTS: dict[str, Sort] = {"single": "classes", "mlm": "words"}
+SORTS: dict[str, OutputType] = {"single": "classes", "mlm": "words"}
 SCORES = {
     "Accuracy": "accuracy",
     "F1": "f1",
@@ -118,11 +118,17 @@ def test_comparisons_match_the_original(name: str, entry: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize(("name", "entry"), SCORED, ids=IDS)
 def test_what_the_original_rejects_is_refused(name: str, entry: dict[str, Any]) -> None:
-    score, arguments = SCORES[entry["scoring"]], list(entry["scoring_args"].values())
+    argument = next(iter(entry["scoring_args"].values()), None)
     for comparison, rejected in entry["rejected"]:
         for distance in DISTANCES[rejected]:
             with pytest.raises(ImpossibleCombination):
-                check_combination(SORTS[name], score, distance, COMPARISONS[comparison], *arguments)
+                check_combination(
+                    SORTS[name],
+                    score=SCORES[entry["scoring"]],
+                    distance=distance,
+                    comparison=COMPARISONS[comparison],
+                    argument=argument,
+                )
 
 
 @pytest.mark.parametrize("name", SORTS)

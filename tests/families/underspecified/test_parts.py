@@ -13,7 +13,7 @@ from biasgrid.families.cell import CellResults, measure_cell
 from biasgrid.families.underspecified.ask import KEYS
 from biasgrid.families.underspecified.family import DEFINITIONS
 from biasgrid.families.underspecified.observe import READ, SAID, UNIT
-from biasgrid.groups.definitions import measures_of_groups
+from biasgrid.groups.definitions import group_measures
 from biasgrid.tables.completeness import CellParts, CellRows, CellSource, IncompleteCell
 from biasgrid.tables.files import TableError, write_table
 from biasgrid.tables.schema import answer_schema
@@ -112,7 +112,7 @@ def results(files: tuple[Path, list[Path]]) -> CellResults:
         "measures": None,
         "failure_threshold": 0.1,
     }
-    names = [*DEFINITIONS.select("measures", "flags"), *measures_of_groups("subjects", 0.1, ())]
+    names = [*DEFINITIONS.select("measures", "flags"), *group_measures("subjects", 0.1, ())]
     return measure_cell(
         "biasgrid.families.underspecified", *files, "span", options, names, "model", "dataset"
     )

@@ -28,7 +28,7 @@ from biasgrid.families.family import (
     section_of,
 )
 from biasgrid.families.sampling import sample_faults, sample_unless_all
-from biasgrid.groups.definitions import about_groups, measures_of_groups
+from biasgrid.groups.definitions import about_groups, group_measures
 from biasgrid.groups.section import GROUP_FIGURES, GroupMeasure, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
@@ -155,7 +155,7 @@ class Counterfactual(Family):
     is_synthetic = True
     group_number = "difference"
     instance_bytes = 6.3
-    sorts = OUTPUT_TYPES
+    output_types = OUTPUT_TYPES
     flags = flags_of_cases(CLASSIFICATION, classes=2)
     expected = (
         "a model with the task of a counterfactual dataset and, for classifiers, its `labels`"
@@ -195,13 +195,13 @@ class Counterfactual(Family):
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Returns the measures of groups, and the validity flags, by name."""
         section = section_of(CounterfactualDataset, grid, dataset)
-        group_measures = measures_of_groups(
+        measures = group_measures(
             OUTPUT_TYPES[section.task],
             section.failure_threshold,
             CASE_DESIGN,
-            section.compared_class,
+            fixed_class=section.compared_class,
         )
-        return {**group_measures, **flags_of_cases(section.task, len(section.labels))}
+        return {**measures, **flags_of_cases(section.task, len(section.labels))}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Describes the cases and the comparison of groups."""
@@ -272,8 +272,13 @@ class Counterfactual(Family):
             if isinstance(section, CounterfactualDataset):
                 output_type = OUTPUT_TYPES[section.task]
                 measures = section.measures or ()
-                classes = len(section.labels)
-                yield from combination_faults(source, name, output_type, measures, classes)
+                yield from combination_faults(
+                    source,
+                    name,
+                    measures,
+                    output_type=output_type,
+                    class_count=len(section.labels),
+                )
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack

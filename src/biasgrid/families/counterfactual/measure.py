@@ -19,7 +19,7 @@ from biasgrid.families.counterfactual.observe import outputs_of
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, share_with_interval
 from biasgrid.groups.measures import FixedClass, finishes, measure_groups
 from biasgrid.groups.records import ClassOutputs, TargetOutputs
-from biasgrid.groups.terms import derive, records_of
+from biasgrid.groups.terms import derive, make_records
 from biasgrid.stats.sums import Sums
 from biasgrid.tables.completeness import Check
 
@@ -40,13 +40,18 @@ def measure(
             language models `top_k`, how many of the most probable words count as right.
     """
     swapped = observations.select("case", "swapped_case").drop_nulls().unique(maintain_order=True)
-    records = records_of(observations, outputs_of(observations, measure_options))
+    records = make_records(observations, outputs_of(observations, measure_options))
     class_name = measure_options.get("fixed_class")
     fixed_class = None
     if class_name is not None:
         fixed_class = FixedClass(class_name, measure_options["labels"].index(class_name))
-    measures, threshold = measure_options["measures"], measure_options["failure_threshold"]
-    yield from measure_groups(records, measures, threshold, swapped, fixed_class)
+    yield from measure_groups(
+        records,
+        measure_options["measures"],
+        measure_options["failure_threshold"],
+        swapped_cases=swapped,
+        fixed_class=fixed_class,
+    )
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:

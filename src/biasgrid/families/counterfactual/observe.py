@@ -67,7 +67,7 @@ def observe(
     """
     responses = unscored_observations(instances, predictions, measure_options)
     outputs = outputs_of(responses, measure_options)
-    score = SCORES[MAIN_SCORES[outputs.sort]].per_record(outputs, None)
+    score = SCORES[MAIN_SCORES[outputs.output_type]].per_record(outputs, None)
     whole = responses.with_columns(score=pl.Series(score, dtype=pl.Float64), part=pl.lit(False))
     is_intersection = pl.col("bias_type").cast(pl.String).str.contains(JOIN, literal=True)
     split_keys = pl.col(IDENTITY_KEYS).cast(pl.String).str.split(JOIN)

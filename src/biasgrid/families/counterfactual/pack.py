@@ -23,12 +23,12 @@ from biasgrid.base.text import read_json
 from biasgrid.families.sampling import Sample, sample_content
 
 if TYPE_CHECKING:
-    from biasgrid.groups.records import Sort
+    from biasgrid.groups.records import OutputType
 
 CLASSIFICATION = "text-classification"
 TASK_ANSWERS = {CLASSIFICATION: "choice", "fill-mask": "choice", "question-answering": "span"}
 """The kind of the answers."""
-OUTPUT_TYPES: dict[str, Sort] = {
+OUTPUT_TYPES: dict[str, OutputType] = {
     CLASSIFICATION: "classes",
     "fill-mask": "words",
     "question-answering": "answers",

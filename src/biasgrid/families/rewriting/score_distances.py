@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.families.formulas import ONE, Formula, sum_formulas
 from biasgrid.groups.distances import WassersteinDistances
-from biasgrid.groups.records import Units
+from biasgrid.groups.records import ALL_CASES, ComparisonUnits
 from biasgrid.stats.permutation import permuted_distance
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Along, Sums
@@ -82,7 +82,7 @@ def pair_distances(
     # All answers together are one unit.
     unit = np.zeros(len(scored), dtype=np.int64)
     one_unit = np.zeros(1, dtype=np.int64)
-    units = Units(unit, place, one_unit, one_unit, [groups])
+    units = ComparisonUnits(ALL_CASES, unit, place, one_unit, one_unit, [groups])
     distances = WassersteinDistances(scored["value"].to_numpy(), units)
     values: list[float] = []
     for first in range(len(groups) - 1):

@@ -15,12 +15,12 @@ from biasgrid.families.family import DatasetSection, Family, Grid, Question, sec
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
 from biasgrid.families.statement.pack import STATEMENT, StatementFiles, StatementPack
 from biasgrid.families.statement.read import StatementMode
-from biasgrid.groups.definitions import about_groups, measures_of_groups
+from biasgrid.groups.definitions import about_groups, group_measures
 from biasgrid.groups.section import GROUP_FIGURES, GroupMeasure, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
 if TYPE_CHECKING:
-    from biasgrid.groups.records import Sort
+    from biasgrid.groups.records import OutputType
 
 PROMPT = f"Q: {STATEMENT} Yes or No?\nA:"
 """How APES asks."""
@@ -101,7 +101,7 @@ STATEMENTS = "statements"
 ANSWER_KINDS = {"scored": "choice", "written": "text"}
 """The kind of the answers."""
 STATEMENT_FIGURES = ("answer_bubbles",)
-OUTPUT_TYPE: Sort = "classes"
+OUTPUT_TYPE: OutputType = "classes"
 STATEMENT_DESIGN = ("template", "subject")
 DEFINITIONS = read_definitions("families/statement")
 
@@ -119,7 +119,7 @@ class Statements(Family):
     group_number = "difference"
     instance_bytes = 10.0
     modes = StatementMode.replications
-    sorts: ClassVar = {"text-generation": OUTPUT_TYPE}
+    output_types: ClassVar = {"text-generation": OUTPUT_TYPE}
     own_measures = DEFINITIONS.select("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.select("flags")
     expected = "the task of statement datasets"
@@ -168,7 +168,7 @@ class Statements(Family):
         own = DEFINITIONS.select(
             "measures", "unanswered", "negations", *filter(None, [section.mode])
         )
-        of_groups = measures_of_groups(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
+        of_groups = group_measures(OUTPUT_TYPE, section.failure_threshold, STATEMENT_DESIGN)
         return {**own, **of_groups, **self.flags}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -222,7 +222,9 @@ class Statements(Family):
             section = grid.datasets[name]
             if isinstance(section, StatementDataset):
                 measures = section.measures or ()
-                yield from combination_faults(source, name, OUTPUT_TYPE, measures, classes=2)
+                yield from combination_faults(
+                    source, name, measures, output_type=OUTPUT_TYPE, class_count=2
+                )
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: StatementPack

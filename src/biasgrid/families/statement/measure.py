@@ -43,7 +43,7 @@ from biasgrid.groups.main_scores import MAIN_SCORES, main_distance
 from biasgrid.groups.measures import finishes, measure_groups
 from biasgrid.groups.records import ALL_CASES, ClassOutputs, Records
 from biasgrid.groups.terms import derive as derive_of_groups
-from biasgrid.groups.terms import difference, records_of, scores_of_terms
+from biasgrid.groups.terms import difference, make_records, term_scores
 from biasgrid.readers.reading import (
     REFUSED,
 )
@@ -341,7 +341,7 @@ def outcome_differences(several: pl.DataFrame, outcome: str) -> Iterator[Sums]:
         return
     ended = several.select(has_outcome(outcome).cast(pl.Float64)).to_series()
     values = ended.to_numpy()
-    for scores in scores_of_terms(class_records(several), values):
+    for scores in term_scores(class_records(several), values):
         yield difference(scores, of_shares=True)
 
 
@@ -360,8 +360,8 @@ def differences_of_classes(answered: pl.DataFrame) -> Iterator[Sums]:
         # Agreement is then the share of both that agree, less 1/2, which differences do not have.
         agreement = SHARE + 1 - OTHER_SHARE
     values = pairs.select(agreement / 2).to_series().to_numpy()
-    for scores in scores_of_terms(class_records(pairs), values):
-        yield difference(scores, of_shares).named("difference", AGREEMENT_IN_CASES)
+    for scores in term_scores(class_records(pairs), values):
+        yield difference(scores, of_shares=of_shares).named("difference", AGREEMENT_IN_CASES)
 
 
 def class_records(answered: pl.DataFrame) -> Records:
@@ -392,7 +392,7 @@ def class_records(answered: pl.DataFrame) -> Records:
     yes = answered["share"].cast(pl.Float64).fill_null(np.nan).to_numpy()
     # Of the classes Yes and No, the first one has the number 0.
     gold = answered.select((~IS_TRUE).cast(pl.Int64)).to_series().to_numpy()
-    return records_of(keys, ClassOutputs(np.stack([yes, 1 - yes], axis=1), gold))
+    return make_records(keys, ClassOutputs(np.stack([yes, 1 - yes], axis=1), gold))
 
 
 def derive(
@@ -410,7 +410,7 @@ def derive(
         settings: clusters, level and the like.
     """
     numbers = derive_of_groups(estimates, sums, measure_options, settings)
-    differences = [part for part in sums if part.keys["measure"][0] == difference.__name__]
+    differences = [part for part in sums if part.keys["measure"][0] == "difference"]
     tables = [numbers.estimates, prompt_sign(differences, settings)]
     return numbers._replace(estimates=pl.concat(tables, how="diagonal_relaxed"))
 

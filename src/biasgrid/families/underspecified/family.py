@@ -25,7 +25,7 @@ from biasgrid.families.sampling import (
 )
 from biasgrid.families.underspecified.lists import read_stereotypes, unknown_stereotypes
 from biasgrid.families.underspecified.read import WordListFiles, WordLists, planned_instances
-from biasgrid.groups.definitions import about_groups, measures_of_groups
+from biasgrid.groups.definitions import about_groups, group_measures
 from biasgrid.groups.section import GROUP_FIGURES, GroupMeasure, combination_faults
 from biasgrid.tables.metric import Measure, read_definitions
 
@@ -522,7 +522,7 @@ class Underspecified(Family):
     instance_bytes = 0.24
     formats = ("unqover",)
     modes = MODES
-    sorts: ClassVar = dict.fromkeys(ASKED_TASKS, "subjects")
+    output_types: ClassVar = dict.fromkeys(ASKED_TASKS, "subjects")
     own_measures = DEFINITIONS.select("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.select("flags")
     expected = "a model with a `variant` of the underspecified datasets"
@@ -594,7 +594,7 @@ class Underspecified(Family):
         measures = dict(DEFINITIONS.select(*definitions))
         if section.compares_groups:
             threshold = section.failure_threshold
-            measures |= measures_of_groups("subjects", threshold, SWAP_GROUP_DESIGN)
+            measures |= group_measures("subjects", threshold, SWAP_GROUP_DESIGN)
         return {**measures, **DEFINITIONS.select("flags")}
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
@@ -660,7 +660,9 @@ class Underspecified(Family):
                 read_stereotypes(Path(grid.word_lists, section.stereotypes), faults)
                 yield from faults
             measures = section.measures or ()
-            yield from combination_faults(source, name, "subjects", measures, classes=0)
+            yield from combination_faults(
+                source, name, measures, output_type="subjects", class_count=0
+            )
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: WordLists

@@ -51,7 +51,7 @@ from biasgrid.families.underspecified.validity import WITHOUT_ANSWERS, validity
 from biasgrid.groups.measures import finishes as finishes_of_groups
 from biasgrid.groups.measures import measure_groups
 from biasgrid.groups.records import Records, SubjectOutputs
-from biasgrid.groups.terms import records_of
+from biasgrid.groups.terms import make_records
 from biasgrid.stats.clusters import index_templates, template_units
 from biasgrid.stats.null import Statistic, statistic
 from biasgrid.stats.sums import (
@@ -176,7 +176,9 @@ def measure(
     if measure_options["measures"] != [] and answered.count:
         records = records_of_subjects(answered.axes, answered)
         yield from measure_groups(
-            records, measure_options["measures"], measure_options["failure_threshold"]
+            records,
+            measure_options["measures"],
+            measure_options["failure_threshold"],
         )
 
 
@@ -519,7 +521,7 @@ def records_of_subjects(axes: Axes, parts: Iterable[pl.DataFrame]) -> Records:
         rows = scores.drop_nulls(name)
         bias_types.append(rows.with_columns(bias_type=pl.lit(name), group=name))
     records = pl.concat(bias_types)
-    return records_of(records, SubjectOutputs(records["score"].to_numpy().reshape(-1, 1)))
+    return make_records(records, SubjectOutputs(records["score"].to_numpy().reshape(-1, 1)))
 
 
 def mean_scores(axes: Axes, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:

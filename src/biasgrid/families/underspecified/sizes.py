@@ -216,7 +216,7 @@ def derive(
     table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
     numbers = pl.concat([filled, table, formats], how="diagonal_relaxed")
     threshold = measure_options.get("failure_threshold", 0)
-    with_groups = with_permutation_tests(numbers, sums, threshold, settings)
+    with_groups = with_permutation_tests(numbers, sums, threshold=threshold, settings=settings)
     return CellNumbers(with_groups, design_of_cell(cell, estimates))
 
 

@@ -12,8 +12,8 @@ from small_measures import measures_of, table_of, with_known
 from biasgrid.base.references import load
 from biasgrid.groups.section import GROUP_FIGURES
 from biasgrid.groups.selection import (
-    main_score_of_measures,
-    main_scores_of_groups,
+    group_main_scores,
+    main_score,
     order_groups,
     pairwise_options,
 )
@@ -53,11 +53,11 @@ def measures() -> pl.DataFrame:
 
 
 def test_the_main_score_is_that_by_which_cases_fail(measures: pl.DataFrame) -> None:
-    assert main_score_of_measures(measures) == "mean_class_probability"
+    assert main_score(measures) == "mean_class_probability"
     with pytest.raises(
         ValueError, match=r"'feelings' has the scores f1; expected one of mean_class_probability, "
     ):
-        main_score_of_measures(measures.with_columns(options=pl.lit("score=f1, mode=group")))
+        main_score(measures.with_columns(options=pl.lit("score=f1, mode=group")))
 
 
 def test_models_with_the_same_label_are_distinguished_by_their_kind(measures: pl.DataFrame) -> None:
@@ -70,7 +70,7 @@ def test_models_with_the_same_label_are_distinguished_by_their_kind(measures: pl
 
 
 def test_groups_are_in_the_order_of_their_scores(measures: pl.DataFrame) -> None:
-    assert order_groups(main_scores_of_groups(measures)) == {
+    assert order_groups(group_main_scores(measures)) == {
         "faith": ["other", "muslim", "jewish"],
         "land": ["other", "danish"],
     }

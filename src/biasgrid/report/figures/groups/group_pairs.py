@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import expand_limits, ggplot
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score_of_measures, pairwise_options
+from biasgrid.groups.selection import main_score, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import omission_note, with_pair_names
 from biasgrid.report.figures.drawing.panels import PAIR_ROW, model_panels
@@ -60,7 +60,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     means = means_by(rows, ["name"]).sort("value", "name", descending=[True, False])
     order = values_in_order(means, "name")
     panels = model_panels(rows, context, order)
-    score = SCORE_NAMES[main_score_of_measures(measures)]
+    score = SCORE_NAMES[main_score(measures)]
     return draw(
         FigureSpecification(
             rows=panels.rows,

@@ -8,7 +8,7 @@ import polars as pl
 from plotnine import facet_grid, ggplot
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score_of_measures, main_scores_of_groups, order_groups
+from biasgrid.groups.selection import group_main_scores, main_score, order_groups
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.intervals import interval_note
 from biasgrid.report.figures.drawing.layout import group_omission_note, readable_groups
@@ -47,7 +47,7 @@ def place_rows(
     group may be in two bias types.
 
     Args:
-        scores: scores from `main_scores_of_groups`.
+        scores: scores from `group_main_scores`.
         shown_groups: the groups of each bias type, from top to bottom; others are left out.
         models: the models, from top to bottom.
     """
@@ -68,7 +68,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
         measures: the measures of a dataset's cells (schema `MEASURES`).
         context: the facts of dataset and models.
     """
-    title, scores = f"Scores of groups: {context.title}", main_scores_of_groups(measures)
+    title, scores = f"Scores of groups: {context.title}", group_main_scores(measures)
     if scores.is_empty():
         return empty_figure(title, "no group has a score")
     models, order = context.model_labels(scores), order_groups(scores)
@@ -96,7 +96,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
                 "mark: over all cases; bar: the middle half of the cases; thin line: "
                 f"{note}{group_omission_note(order, shown_groups)}"
             ),
-            x_title=SCORE_NAMES[main_score_of_measures(measures)],
+            x_title=SCORE_NAMES[main_score(measures)],
             y_title="group",
             orders={"bias_type": list(order), "model": labels},
             panels=facet_grid("bias_type", scales="free_y", space="free_y"),

@@ -6,7 +6,7 @@ import polars as pl
 from plotnine import facet_wrap, geom_raster, ggplot
 
 from biasgrid.groups.main_scores import SCORE_NAMES
-from biasgrid.groups.selection import main_score_of_measures, pairwise_options
+from biasgrid.groups.selection import main_score, pairwise_options
 from biasgrid.report.figures.drawing.context import FigureContext
 from biasgrid.report.figures.drawing.layout import (
     both_ends,
@@ -81,7 +81,7 @@ def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
     cells = cells.with_columns(
         pl.col("model").replace_strict(models), pl.col("template").replace_strict(texts)
     )
-    score = SCORE_NAMES[main_score_of_measures(measures)]
+    score = SCORE_NAMES[main_score(measures)]
     template_width = 0.06 * max(map(len, template_labels))
     model_height = 0.07 * max(map(len, labels))
     plot = draw(
