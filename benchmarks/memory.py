@@ -65,7 +65,7 @@ def predict_one_of(folder: Path, shards: int) -> None:
         files,
         shards,
         shards,
-        BACK_ENDS["text-generation", "random"].path_of("choice"),
+        BACK_ENDS["text-generation", "random"].class_path("choice"),
         settings,
         {},
     )

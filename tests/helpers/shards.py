@@ -141,7 +141,7 @@ class Cell:
             self.answers / f"{shard}-of-{shards}.json",
             capabilities,
         )
-        path = entry.path_of(settings.answer)
+        path = entry.class_path(settings.answer)
         predict_shard(files, shard, shards, path, settings, {"seed": 7})
         return read_table(self.out, answer_schema(settings.answer))
 

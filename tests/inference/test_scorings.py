@@ -17,7 +17,7 @@ from biasgrid.inference.scorings import (
     MASKED,
     SCORINGS,
     align_tokens,
-    scorings_of,
+    scoring_names,
 )
 
 TOKENS = st.lists(st.integers(0, 6), max_size=12)
@@ -32,8 +32,12 @@ def test_planning_imports_nothing_heavy() -> None:
 
 
 def test_every_formula_is_of_one_kind_of_model() -> None:
-    kinds = [(MASKED, False), (CAUSAL, False), (CAUSAL, True)]
-    assert sorted(SCORINGS) == sorted(name for kind in kinds for name in scorings_of(*kind))
+    names = [
+        *scoring_names(MASKED),
+        *scoring_names(CAUSAL),
+        *scoring_names(CAUSAL, is_served=True),
+    ]
+    assert sorted(SCORINGS) == sorted(names)
     assert all(
         (scoring.needs == "partner") == (scoring.reads != "all") for scoring in SCORINGS.values()
     )

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
+from biasgrid.inference.models.registry import BACK_ENDS, code_references
 from biasgrid.jobs import code_digest as digests
 
 WEIGHTS = {
-    task: modules_of_entry(entry, entry.answers[0])
+    task: code_references(entry, entry.answers[0])
     for (task, source), entry in BACK_ENDS.items()
     if source == "weights"
 }

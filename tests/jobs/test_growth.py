@@ -11,7 +11,7 @@ from project import ROOT
 
 from biasgrid.base.references import stage
 from biasgrid.config.registry import BUILT_IN
-from biasgrid.inference.models.registry import BACK_ENDS, modules_of_entry
+from biasgrid.inference.models.registry import BACK_ENDS, code_references
 from biasgrid.jobs import code_digest as digests
 from biasgrid.report.figures.registry import figures
 
@@ -55,7 +55,7 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
         for rule, family in EVERY_FAMILY
     }
     asked |= {
-        ("predict", task): modules_of_entry(entry, entry.answers[0])
+        ("predict", task): code_references(entry, entry.answers[0])
         for (task, source), entry in BACK_ENDS.items()
         if source == "weights"
     }

@@ -1,7 +1,7 @@
-"""The formulas by which a sentence is scored, with their sources: the answer kind `likelihood`.
+"""The formulas that score a sentence (answers of the kind `likelihood`), with their sources.
 
-Published formulas disagree on the same sentences, so each has a name of its own. What planning
-needs stands here, and neither torch nor polars is imported.
+Published formulas disagree on the same sentences, so each has a name of its own. Planning imports
+this module, so that it imports neither torch nor polars.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 ANSWER_KIND = "likelihood"
 BLANK = "BLANK"
-"""What stands in a context in place of the word that is scored."""
+"""Takes the place of the scored word in a context."""
 
 
 class SentenceScoring(NamedTuple):
@@ -20,23 +20,22 @@ class SentenceScoring(NamedTuple):
 
     Attributes:
         description: the formula in a sentence.
-        source: who published it.
-        task: the task of the models that it is for.
-        needs: what `text_pair` must be: the `partner` that the sentence is compared with, the
-            `context` that it stands in, or nothing.
-        inputs: how many inputs the model reads: `each`, one for each token that is scored, or
-            `one`.
-        unit: what the score is: `log-probability`, or `probability`, which is between 0 and 1.
-        reads: which tokens of a sentence are scored: `all` or, beside a partner, the `shared` or
-            the `differing` ones.
+        source: its publication.
+        task: the task of its models.
+        needs: the content of `text_pair`: the `partner` that the sentence is compared with, its
+            `context`, or "" for nothing.
+        inputs: the number of inputs that the model reads: `each` is one per scored token.
+        unit: the unit of the score; a `probability` is between 0 and 1.
+        reads: the tokens that are scored: `all`, or those that the sentence has in common with its
+            partner (`shared`) or not (`differing`).
         total: whether the score is a sum over tokens, which falls with their number; else it is a
             mean.
-        decimals: to how many decimals the original code rounds scores before it compares them; None
-            where it does not.
-        without_start: whether sentences are scored a second time, behind nothing but what the
-            tokenizer itself adds.
-        served: whether it is for models behind servers, which read a sentence back; else it is for
-            weights here.
+        decimals: the decimals to which the original code rounds scores before it compares them;
+            None if it does not round.
+        without_start: whether sentences are also scored without the start token that the formula
+            adds, after the tokens that the tokenizer itself adds.
+        is_served: whether it is for models behind servers, which read a sentence back; else it is
+            for weights here.
     """
 
     description: str
@@ -49,7 +48,7 @@ class SentenceScoring(NamedTuple):
     total: bool = False
     decimals: int | None = None
     without_start: bool = False
-    served: bool = False
+    is_served: bool = False
 
     def tokens_read(
         self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int
@@ -57,20 +56,24 @@ class SentenceScoring(NamedTuple):
         """Returns about how many tokens a model reads to score a sentence, in all inputs together.
 
         Args:
-            sentence: the tokens of the sentence, special ones included.
-            pair: those of the partner or, without what stands for the word, of the context; empty
-                where it needs none.
-            special: how many special tokens a text has.
+            sentence: the tokens of the sentence, special tokens included.
+            pair: the tokens of the partner or of the context without `BLANK`; empty if the formula
+                needs neither.
+            special: the number of special tokens of a text.
         """
         if self.inputs == "one":
             once = len(sentence) + (len(pair) if self.needs == "context" else 0)
             return once * (2 if self.without_start else 1)
         if self.needs == "partner":
-            found = align_tokens(sentence, pair)
-            scored = len((found.shared if self.reads == "shared" else found.differing)[0])
+            alignment = align_tokens(sentence, pair)
+            positions = alignment.shared if self.reads == "shared" else alignment.differing
+            scored_count = len(positions[0])
+        elif self.needs == "context":
+            # The tokens of the word, which the sentence has and the context without BLANK lacks.
+            scored_count = len(sentence) - len(pair)
         else:
-            scored = len(sentence) - (len(pair) if self.needs == "context" else special)
-        return len(sentence) * max(scored, 1)
+            scored_count = len(sentence) - special
+        return len(sentence) * max(scored_count, 1)
 
 
 CROWS_PAIRS = "Nangia et al., EMNLP 2020"
@@ -186,52 +189,55 @@ SCORINGS: dict[str, SentenceScoring] = {
         "biasgrid",
         CAUSAL,
         total=True,
-        served=True,
+        is_served=True,
     ),
     "echo-mean": SentenceScoring(
-        "mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, served=True
+        "mean over the same tokens as `echo-sum`", "biasgrid", CAUSAL, is_served=True
     ),
 }
 """All formulas by name."""
 
 
-def scorings_of(task: str, served: bool = False) -> list[str]:
+def scoring_names(task: str, *, is_served: bool = False) -> list[str]:
     """Returns the names of the formulas for models of a task.
 
     Args:
         task: the task.
-        served: whether the models are behind servers.
+        is_served: whether the models are behind servers.
     """
     return [
         name
         for name, scoring in SCORINGS.items()
-        if (scoring.task, scoring.served) == (task, served)
+        if scoring.task == task and scoring.is_served == is_served
     ]
 
 
 class Alignment(NamedTuple):
-    """Places of tokens of two sentences, in the order of the sentences.
+    """Positions of tokens in two sentences; each field has those of the first and of the second.
 
     Attributes:
-        shared: places in each sentence whose tokens are the same in both, without the first and the
-            last of them, which are special tokens.
-        differing: the other places.
+        shared: positions of the tokens that both sentences share, without the first and the last
+            of these, which are special tokens. Both lists have the same length.
+        differing: positions of the tokens that are not shared; special tokens are not among them.
     """
 
     shared: tuple[list[int], list[int]]
     differing: tuple[list[int], list[int]]
 
 
-def align_tokens(first: Iterable[Hashable], second: Iterable[Hashable]) -> Alignment:
-    """Finds which tokens two sentences share, as CrowS-Pairs does; the order of the sentences can
-    change it.
+def align_tokens(
+    first_sentence: Iterable[Hashable], second_sentence: Iterable[Hashable]
+) -> Alignment:
+    """Finds the tokens that two sentences share, as the code of CrowS-Pairs does.
+
+    The order of the sentences can change the result.
 
     Args:
-        first: token ids of the first sentence, special tokens included.
-        second: those of the second one.
+        first_sentence: token ids, with one special token at the beginning and one at the end.
+        second_sentence: likewise.
     """
-    first_tokens = list(map(str, first))
-    second_tokens = list(map(str, second))
+    first_tokens = list(map(str, first_sentence))
+    second_tokens = list(map(str, second_sentence))
     shared_first: list[int] = []
     shared_second: list[int] = []
     matcher = SequenceMatcher(None, first_tokens, second_tokens)

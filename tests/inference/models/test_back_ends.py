@@ -21,7 +21,7 @@ HEAVY = ("polars", "pandera", "numpy")
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_back_ends_and_the_schemas_of_their_answers_are_found_by_name(entry: RegistryEntry) -> None:
-    assert all(callable(load_reference(entry.path_of(kind))) for kind in entry.answers)
+    assert all(callable(load_reference(entry.class_path(kind))) for kind in entry.answers)
     assert all(answer_schema(kind).columns for kind in entry.answers)
 
 
@@ -30,8 +30,8 @@ def test_another_class_may_give_one_kind_of_answers() -> None:
         ":Chooser", ("choice", "likelihood"), other_paths=(("likelihood", ":Scorer"),)
     )
     mine = entry.relative_to("plugins/mine.py")
-    assert mine.path_of("choice") == "plugins/mine.py:Chooser"
-    assert mine.path_of("likelihood") == "plugins/mine.py:Scorer"
+    assert mine.class_path("choice") == "plugins/mine.py:Chooser"
+    assert mine.class_path("likelihood") == "plugins/mine.py:Scorer"
 
 
 @pytest.mark.parametrize("imported", ["models.registry", "models.predict"])

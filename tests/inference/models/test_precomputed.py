@@ -22,8 +22,8 @@ from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import PrecomputedResponse, precomputed_faults, read_precomputed
 from biasgrid.config import parse_config
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.precomputed import answers_to_instances, with_whole_prompts
-from biasgrid.inference.models.precomputed_kinds import KINDS, Answered
+from biasgrid.inference.models.precomputed import match_prompts, with_whole_prompts
+from biasgrid.inference.models.precomputed_kinds import KINDS, MatchedAnswers
 
 PROMPTS = ["Write about her day.", "What does he do?"]
 GROUPS = ["female", "male"]
@@ -112,7 +112,7 @@ def choices_of(instances: pl.DataFrame, scores: list[dict[str, float]]) -> pl.Da
     """What answers with log-likelihoods of a generative model become."""
     answers = [PrecomputedResponse("?", None, 0, "", "", scores=each) for each in scores]
     kind, settings = KINDS["choice"], inference_settings("text-generation", "choice")
-    return kind.table(Answered(answers, kind.options(instances, ()), settings))
+    return kind.table(MatchedAnswers(answers, kind.options(instances, ()), settings))
 
 
 def inference_settings(task: str, answer: str, **choices: Any) -> InferenceSettings:
@@ -269,7 +269,7 @@ def instances() -> pl.DataFrame:
 
 def test_answers_are_found_by_the_original_prompt_its_group_and_its_repetition() -> None:
     given = pl.DataFrame(ROWS).reverse()
-    found = answers_to_instances(given, with_whole_prompts(instances())).sort("instance")
+    found = match_prompts(given, with_whole_prompts(instances())).sort("instance")
     assert found["response"].to_list() == [row["response"] for row in ROWS]
 
 
@@ -289,7 +289,7 @@ def test_answers_are_found_by_all_that_is_asked_not_by_its_last_text_alone() -> 
             "response": ["bare", "a", "b", "brief b"],
         }
     )
-    found = answers_to_instances(given, asked).drop_nulls("response").sort("instance")
+    found = match_prompts(given, asked).drop_nulls("response").sort("instance")
     assert found["response"].to_list() == ["a", "b", "a", "brief b"]
 
 

@@ -277,7 +277,7 @@ class Asker:
             answers / "progress.json",
             self.capabilities if kind == "choice" else None,
         )
-        path = self.config.back_end_entry(self.model.name).path_of(kind)
+        path = self.config.back_end_entry(self.model.name).class_path(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance())
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):

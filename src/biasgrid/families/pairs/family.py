@@ -31,7 +31,7 @@ from biasgrid.families.pairs.data import (
     PairSet,
 )
 from biasgrid.families.sampling import sample_faults, sample_unless_all, size_faults
-from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, scorings_of
+from biasgrid.inference.scorings import ANSWER_KIND, CAUSAL, MASKED, SCORINGS, scoring_names
 from biasgrid.tables.metric import Measure, read_definitions
 
 if TYPE_CHECKING:
@@ -54,9 +54,9 @@ PUBLISHED = "published"
 BLANK_SCORINGS = ("stereoset", "stereoset-biasbench")
 """Scorings that read a context with a blank."""
 ALLOWED_SCORINGS = {
-    "masked": scorings_of(MASKED),
-    "causal": scorings_of(CAUSAL),
-    "served": [FORCED_CHOICE, *scorings_of(CAUSAL, served=True)],
+    "masked": scoring_names(MASKED),
+    "causal": scoring_names(CAUSAL),
+    "served": [FORCED_CHOICE, *scoring_names(CAUSAL, is_served=True)],
 }
 """Scorings by the kind of model, which is also the key of the dataset that names one."""
 DEFAULT_SCORINGS = {"masked": "cps", "causal": "sum", "served": FORCED_CHOICE}

@@ -1,6 +1,4 @@
-"""Models with a head for multiple choice: each option is read behind context and question, and gets
-a logit.
-"""
+"""Models with a head for multiple choice: each option gets a logit after context and question."""
 
 from __future__ import annotations
 
@@ -24,28 +22,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OptionRows:
-    """Encoded instances: their rows, one for each option, here and on the device.
+    """Encoded instances.
 
     Attributes:
-        rows: the rows.
-        on_device: their tokens.
-        options: how many options each instance has.
+        rows: a row for each option of each instance.
+        on_device: the tokens of the rows, on the device.
+        option_count: the number of options of each instance; all have the same.
     """
 
     rows: TokenRows
     on_device: DeviceRows
-    options: int
+    option_count: int
 
 
 @dataclass(frozen=True)
 class OptionChoices:
-    """What decides the answers beside the checkpoint: nothing."""
+    """No choices: the checkpoint alone decides the answers."""
 
 
 class MultipleChoice(LocalBackEnd):
-    """Reads the probabilities of options from a model with a head for multiple choice, such as
-    those of RACE.
-    """
+    """Reads the probabilities of options from a model with a multiple-choice head, as for RACE."""
 
     Choices = OptionChoices
     loader = "AutoModelForMultipleChoice"
@@ -58,8 +54,9 @@ class MultipleChoice(LocalBackEnd):
         self.tokenizer = tokenizer
 
     def encode(self, instances: pl.DataFrame, *, whole: bool) -> OptionRows:
-        """Tokenizes each option of instances, as pairs of the context and of question and
-        option.
+        """Tokenizes a pair for each option: the context, and the question with the option.
+
+        Texts are tokenized as a whole whatever `whole` says.
         """
         options = columns_with_prefix(instances, "candidate")
         questions = instances.select("text_pair", "text", *options)
@@ -96,7 +93,9 @@ class MultipleChoice(LocalBackEnd):
         """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an
         instance's logits.
         """
-        logits = columns["logits"].astype(np.float64).reshape(len(part.instances), encoding.options)
+        logits = (
+            columns["logits"].astype(np.float64).reshape(len(part.instances), encoding.option_count)
+        )
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         shares = weights / weights.sum(axis=1, keepdims=True)
         all_known = np.ones_like(shares, dtype=np.bool_)

@@ -1,6 +1,4 @@
-"""Answers computed elsewhere, in place of a model: found by what was asked, about which group, for
-which time.
-"""
+"""Answers computed elsewhere, in place of a model; found by prompt, group and repetition."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from biasgrid.base.sections import Model
 from biasgrid.inference.engine.back_end import BackEnd, PromptPart, with_instance_and_key
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.generation.prompts import as_text, request_texts
-from biasgrid.inference.models.precomputed_kinds import KINDS, Answered, ChoiceKind
+from biasgrid.inference.models.precomputed_kinds import KINDS, ChoiceKind, MatchedAnswers
 
 ITEM_COLUMN = "item_id"
 """The column of instances with the id of an item of a benchmark."""
@@ -30,25 +28,26 @@ PROMPT_COLUMNS = (ITEM_COLUMN, *PROMPT_TEXTS)
 TEXT_AND_PAIR = "pair"
 """Text and second text apart, as rows with a `text_pair` have them."""
 SEPARATOR = "\0"
-"""Stands between both."""
+"""Between both texts."""
 REPETITION = "repetition"
 MATCHING_KEYS = ("group", REPETITION)
-"""What must be the same, where instances have it and the row says it."""
+"""Keys that must be equal if instances have them and the row has a value."""
 LABELS = "labels"
 """The choice that names the classes of a classifier."""
 
 
 PSEUDO_LIKELIHOODS = "fill-mask"
-"""The task of models whose options of several tokens may have more than 1 together."""
+"""The task whose options may have a sum above 1, if they have several tokens."""
 
 
 class AnswerNeeds(NamedTuple):
-    """What a dataset needs of answers.
+    """The answers that a dataset needs.
 
     Attributes:
         task: the task of the model.
-        answer: the kind of the answers, a module of `tables.answers`.
-        classes: what the file calls the classes of a classifier, in any order.
+        answer: the kind of answers, a module of `tables.answers`.
+        classes: the file's names of the classes of a classifier, in any order; empty for other
+            models.
     """
 
     task: str
@@ -61,9 +60,9 @@ class PrecomputedAnswers(BackEnd):
     """Answers from a file.
 
     Attributes:
-        places: `instance` and `place`, the place of its answer in `responses`.
+        places: `instance` and `place`, the position of its answer in `responses`.
         responses: the answers of the file.
-        settings: how to answer.
+        settings: the settings of the shard.
     """
 
     places: pl.DataFrame
@@ -74,8 +73,9 @@ class PrecomputedAnswers(BackEnd):
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how the dataset asks, and the logs that the answers are from, each once; the
-        record has the file.
+        """Returns the choices of the dataset and the logs that the answers come from, each once.
+
+        The record has the digest of the file.
         """
         responses, _ = read_precomputed(Path(record["keys"]["answers"]))
         logs: list[dict[str, Any]] = []
@@ -91,14 +91,14 @@ class PrecomputedAnswers(BackEnd):
         """Reads the file and finds the answers.
 
         Raises:
-            InputError: the file has faults, or something that is asked has no answer.
+            InputError: the file has faults, or a prompt has no answer.
         """
         path = Path(record["keys"]["answers"])
         responses, faults = read_precomputed(path)
         if faults:
             raise InputError(faults)
-        asks = AnswerNeeds(settings.task, settings.answer, settings.choices.get(LABELS, ()))
-        places, faults = match_responses(path, responses, prompts, asks)
+        needs = AnswerNeeds(settings.task, settings.answer, settings.choices.get(LABELS, ()))
+        places, faults = match_responses(path, responses, prompts, needs)
         if faults:
             raise InputError(faults)
         return cls(places, responses, settings)
@@ -108,66 +108,73 @@ class PrecomputedAnswers(BackEnd):
         kind = KINDS[self.settings.answer]
         for part in parts:
             prompts = part.unanswered
-            named = prompts.select("instance")
-            places = named.join(self.places, on="instance", maintain_order="left")["place"]
+            instances = prompts.select("instance")
+            places = instances.join(self.places, on="instance", maintain_order="left")["place"]
             responses = [self.responses[place] for place in places]
             options = kind.options(prompts, self.settings.choices.get(LABELS, ()))
-            columns = kind.table(Answered(responses, options, self.settings))
+            columns = kind.table(MatchedAnswers(responses, options, self.settings))
             yield with_instance_and_key(prompts, columns)
 
 
 def precomputed_answer_faults(section: Model, instances: pl.DataFrame, answer: str) -> list[Fault]:
-    """Returns what keeps the file of a model from answering some instances: what its job would
-    refuse.
+    """Returns the faults for which a model's job would refuse its file.
+
+    Args:
+        section: the model's section of the config.
+        instances: the instances of a dataset.
+        answer: the kind of answers that the dataset needs.
     """
     (file,) = section.source.files().values()
     responses, faults = read_precomputed(Path(file))
-    asks = AnswerNeeds(section.task, answer, [*section.labels.values()])
-    return faults or match_responses(Path(file), responses, instances, asks)[1]
+    needs = AnswerNeeds(section.task, answer, [*section.labels.values()])
+    return faults or match_responses(Path(file), responses, instances, needs)[1]
 
 
 def match_responses(
-    path: Path, given: Sequence[PrecomputedResponse], instances: pl.DataFrame, asks: AnswerNeeds
+    path: Path,
+    responses: Sequence[PrecomputedResponse],
+    instances: pl.DataFrame,
+    needs: AnswerNeeds,
 ) -> tuple[pl.DataFrame, list[Fault]]:
     """Finds responses to instances.
 
     Args:
         path: the file of the responses, for messages.
-        given: the responses.
-        instances: what is asked.
-        asks: what kind of answers the dataset needs.
+        responses: the responses.
+        instances: the instances.
+        needs: the answers that the dataset needs.
 
     Returns:
-        `instance` and the `place` of its answer in `given`, the first of those with the same
-        content; and the faults: instances without an answer or with several that differ or, if
-        there are none of these, answers of another kind. The table has each instance once only if
-        there are no faults.
+        `instance` and the `place` of its answer in `responses`, see `response_table`; and the
+        faults: instances without an answer, or with several that differ. If there are none of
+        these, answers of another kind are faults. The table has each instance once only if there
+        are no faults.
     """
-    asked = with_whole_prompts(instances)
-    found = answers_to_instances(table_of_responses(given), asked)
-    faults = [*missing_answer_faults(path, asked, found)]
+    prompts = with_whole_prompts(instances)
+    places = match_prompts(response_table(responses), prompts)
+    faults = [*missing_answer_faults(path, prompts, places)]
     if not faults:
-        kind = KINDS[asks.answer]
-        ordered = asked.join(found, on="instance", maintain_order="left")
-        answers = [given[place] for place in ordered["place"]]
-        options = kind.options(asked, asks.classes)
+        kind = KINDS[needs.answer]
+        in_order = prompts.join(places, on="instance", maintain_order="left")
+        answers = [responses[place] for place in in_order["place"]]
+        options = kind.options(prompts, needs.classes)
         faults = [*kind.faults(path, answers, options)]
-        if isinstance(kind, ChoiceKind) and asks.task != PSEUDO_LIKELIHOODS:
+        if isinstance(kind, ChoiceKind) and needs.task != PSEUDO_LIKELIHOODS:
             faults += kind.sum_faults(path, answers, options)
-    return found, faults
+    return places, faults
 
 
-def table_of_responses(given: Sequence[PrecomputedResponse]) -> pl.DataFrame:
+def response_table(responses: Sequence[PrecomputedResponse]) -> pl.DataFrame:
     """Returns a table of responses: `prompt`, `group`, `repetition` and `place`.
 
-    The place is that of the first response with the same content.
+    The place is the position of the first response with the same content, so that copies of an
+    answer do not look like several answers.
     """
     first_place: dict[Any, int] = {}
     rows = []
-    for place, response in enumerate(given):
-        # If rows have the same content, it does not matter which of them is meant.
-        first = first_place.setdefault(response.answer, place)
-        rows.append((prompt_key(response), response.group, response.repetition, first))
+    for position, response in enumerate(responses):
+        place = first_place.setdefault(response.answer, position)
+        rows.append((prompt_key(response), response.group, response.repetition, place))
     schema = {"prompt": str, "group": str, REPETITION: int, "place": int}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -179,33 +186,34 @@ def prompt_key(response: PrecomputedResponse) -> str:
     return f"{response.text_pair}{SEPARATOR}{response.prompt}"
 
 
-def missing_answer_faults(path: Path, asked: pl.DataFrame, found: pl.DataFrame) -> Iterator[Fault]:
+def missing_answer_faults(
+    path: Path, prompts: pl.DataFrame, places: pl.DataFrame
+) -> Iterator[Fault]:
     """Yields a fault if instances have no answer, and one if they have several that differ.
 
     Args:
         path: the file of the responses.
-        asked: the instances, from `with_whole_prompts`.
-        found: `instance` of each response that was found.
+        prompts: the instances, from `with_whole_prompts`.
+        places: `instance` and `place` of each match, from `match_prompts`.
     """
-    missing = asked.join(found, on="instance", how="anti")
+    missing = prompts.join(places, on="instance", how="anti")
     if len(missing):
         column = "original" if "original" in missing.columns else "whole"
         example = shorten_prompt(str(missing[column][0]))
-        problem = (
-            f"{len(missing):,} of {len(asked):,} prompts have no answer; the first one is {example}"
-        )
+        share = f"{len(missing):,} of {len(prompts):,} prompts"
+        problem = f"{share} have no answer; the first one is {example}"
         expected = "a row for each prompt, group and repetition of the dataset"
         yield Fault(str(path), "", problem, expected)
-    ambiguous = found.filter(pl.len().over("instance") > 1)
-    several = ambiguous.join(asked, on="instance", maintain_order="left")
-    if len(several):
-        prompt = shorten_prompt(str(several["whole"][0]))
+    several = places.filter(pl.len().over("instance") > 1)
+    ambiguous = several.join(prompts, on="instance", maintain_order="left")
+    if len(ambiguous):
+        prompt = shorten_prompt(str(ambiguous["whole"][0]))
         problem = f"{prompt} has several answers from groups that the dataset does not distinguish"
         yield Fault(str(path), "", problem, "one answer for each prompt and repetition")
 
 
 def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
-    """Adds the whole prompts of instances: both texts, `with_system` and `whole` without it."""
+    """Adds the columns in which prompts are looked up: `pair`, `with_system` and `whole`."""
     prompts = [*request_texts(instances)]
     with_system = [as_text(system, text) for system, text in prompts]
     whole = [text for _, text in prompts]
@@ -217,57 +225,64 @@ def with_whole_prompts(instances: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def answers_to_instances(given: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    """Finds the answers to instances.
+def match_prompts(responses: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    """Finds the responses to instances.
 
     Args:
-        given: from `table_of_responses`: `prompt`, `group`, `repetition` and what is known of each
-            response.
-        instances: from `with_whole_prompts`, with those of `READS` that their family has.
+        responses: `prompt`, `group` and `repetition` of each, and further columns; see
+            `response_table`.
+        instances: from `with_whole_prompts`; also with the columns of `PrecomputedAnswers.READS`
+            that their family has.
 
     Returns:
-        `instance` and what is known of the responses of those that have one; several of instances
-        without a group, where the file has different answers for several groups.
+        `instance` and the further columns, one row per response. Instances without a response are
+        absent. An instance without a group has several rows if the file has different responses
+        for several groups.
     """
     prompt_columns = [name for name in (*PROMPT_COLUMNS, TEXT_AND_PAIR) if name in instances]
-    keys_of_instances = [name for name in MATCHING_KEYS if name in instances]
-    texts = pl.col(*prompt_columns, *keys_of_instances).cast(pl.String)
-    asked = instances.select("instance", texts)
-    responses = given.with_columns(pl.col(REPETITION).cast(pl.String))
-    values = [name for name in given.columns if name not in ("prompt", *MATCHING_KEYS)]
+    instance_keys = [name for name in MATCHING_KEYS if name in instances]
+    texts = pl.col(*prompt_columns, *instance_keys).cast(pl.String)
+    prompts = instances.select("instance", texts)
+    further_columns = [name for name in responses.columns if name not in ("prompt", *MATCHING_KEYS)]
+    responses = responses.with_columns(pl.col(REPETITION).cast(pl.String))
     matches = []
     for column in prompt_columns:
-        for place, (rows, candidates, keys) in enumerate(ways_to_match(asked, responses)):
-            joined = rows.join(
+        for position, (rows, candidates, keys) in enumerate(list_joins(prompts, responses)):
+            matching_rows = rows.join(
                 candidates,
                 left_on=[column, *keys],
                 right_on=["prompt", *keys],
                 maintain_order="left",
             )
-            matches.append(joined.select("instance", *values, by=pl.lit(f"{column} {place}")))
-    # An answer to the prompt as it was before it was rewritten comes first.
+            by = pl.lit(f"{column} {position}")
+            matches.append(matching_rows.select("instance", *further_columns, by=by))
+    # Of an instance only the matches by its first column and join count: the id of an item before
+    # a text, and the prompt before rewriting before the rewritten one.
     all_matches = pl.concat(matches)
     first = all_matches.unique("instance", keep="first", maintain_order=True)
     best = all_matches.join(first, on=["instance", "by"], how="semi")
     return best.drop("by").unique(maintain_order=True)
 
 
-def ways_to_match(
-    asked: pl.DataFrame, given: pl.DataFrame
+def list_joins(
+    instances: pl.DataFrame, responses: pl.DataFrame
 ) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
-    """Returns the instances, responses and keys of each join; the first match counts.
+    """Lists the joins that match instances and responses, the one that counts before another first.
 
     A response without a group answers instances of any group; an instance without a group takes
     any response.
+
+    Returns:
+        For each join some instances, some responses, and the keys that must be equal.
     """
-    repetition = [REPETITION] if REPETITION in asked.columns else []
-    if "group" not in asked.columns:
-        return [(asked, given, repetition)]
-    with_group = asked.drop_nulls("group")
-    without_group = asked.filter(pl.col("group").is_null())
-    responses_without_group = given.filter(pl.col("group").is_null())
+    repetition = [REPETITION] if REPETITION in instances.columns else []
+    if "group" not in instances.columns:
+        return [(instances, responses, repetition)]
+    with_group = instances.drop_nulls("group")
+    without_group = instances.filter(pl.col("group").is_null())
+    responses_without_group = responses.filter(pl.col("group").is_null())
     return [
-        (with_group, given, ["group", *repetition]),
+        (with_group, responses, ["group", *repetition]),
         (with_group, responses_without_group, repetition),
-        (without_group, given, repetition),
+        (without_group, responses, repetition),
     ]

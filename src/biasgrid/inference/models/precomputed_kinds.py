@@ -1,6 +1,4 @@
-"""The kinds of answers that a file may have: what each needs of a row, and the columns of
-predictions it becomes.
-"""
+"""The kinds of answers that a file may have: their columns in the file and in predictions."""
 
 from __future__ import annotations
 
@@ -25,10 +23,8 @@ from biasgrid.inference.engine.back_end import columns_with_prefix, to_list_colu
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.scorings import ANSWER_KIND as LIKELIHOOD
 
-IMPORTED = "imported"
-"""How options of a generative model were scored: by another project, whose log has their
-log-likelihoods.
-"""
+SCORED_BY_IMPORT = "imported"
+"""`scored_by` of options whose log-likelihoods come from the log of another project."""
 WRITING_TASK = "text-generation"
 SMALLEST_PROBABILITY = float(np.finfo(np.float32).tiny)
 OR_WRITTEN = "`answers: written` in the dataset"
@@ -41,18 +37,20 @@ NOUNS = {
     "score": "scores",
     "vector": "vectors",
 }
-"""The columns of numbers, for messages."""
+"""The columns of numbers, as messages call them."""
 Options = Sequence[Sequence[str | None]]
-"""By instance the texts of its options, in the order of the columns; None where it has fewer."""
+"""For each instance the texts of its options in the order of the columns, all of one length; None
+for an option that is not there, and () if the kind has no options.
+"""
 
 
-class Answered(NamedTuple):
-    """Instances and their answers.
+class MatchedAnswers(NamedTuple):
+    """The answers to some instances.
 
     Attributes:
-        answers: the answers, in the order of the instances.
-        options: the options of each.
-        settings: how the dataset asks.
+        answers: one answer per instance, in their order.
+        options: the options of each instance, from `AnswerKind.options`.
+        settings: the settings of the shard.
     """
 
     answers: Sequence[PrecomputedResponse]
@@ -64,50 +62,60 @@ class AnswerKind(ABC):
     """A kind of answers.
 
     Attributes:
-        columns: the columns of the file, of which a row needs all.
-        expected: what a row should have, for messages.
+        columns: the columns of the file; a row needs all of them.
+        expected: the columns in words, for messages.
     """
 
     columns: ClassVar[tuple[str, ...]]
     expected: ClassVar[str]
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
-        """Returns what each answer must have a number of: nothing, or a kind says what."""
+        """Returns the options of each instance, for which an answer needs a number each.
+
+        Args:
+            instances: the instances.
+            classes: the names of a classifier's classes; empty for other models.
+        """
         return [()] * len(instances)
 
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer of another kind, or without a number for one of its options.
+        """Yields the first answer of another kind, or without a number for response of its options.
 
         Args:
             path: the file of the answers.
-            answers: those that were found, by instance.
+            answers: one answer per instance.
             options: the options of each instance.
         """
-        for one, texts in zip(answers, options, strict=True):
+        for response, texts in zip(answers, options, strict=True):
             fault = next(
-                self.faults_of_answer(one, [text for text in texts if text is not None]), None
+                self.answer_faults(response, [text for text in texts if text is not None]), None
             )
             if fault:
                 column, problem, expected = fault
-                yield Fault(str(path), f"{one.where}, {column}", problem, expected)
+                yield Fault(str(path), f"{response.where}, {column}", problem, expected)
                 return
 
-    def faults_of_answer(
-        self, one: PrecomputedResponse, options: Sequence[str]
+    def answer_faults(
+        self, response: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields column, problem and what is expected of what is wrong with an answer."""
+        """Yields the faults of an answer, each as its column, the problem and what is expected.
+
+        Args:
+            response: the answer.
+            options: the options of its instance that are there.
+        """
         for name in self.columns:
-            values = getattr(one, name)
+            values = getattr(response, name)
             if values is None:
                 yield name, f"no {NOUNS[name]}, which the dataset needs", self.expected
             elif isinstance(values, Mapping):
                 yield from missing_options(name, values, options)
 
     @abstractmethod
-    def table(self, answered: Answered) -> pl.DataFrame:
-        """Returns the columns of the predictions."""
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
+        """Returns columns of the predictions, one row per instance."""
 
 
 class ChoiceKind(AnswerKind):
@@ -125,47 +133,46 @@ class ChoiceKind(AnswerKind):
             else [classes] * len(instances)
         )
 
-    def faults_of_answer(
-        self, one: PrecomputedResponse, options: Sequence[str]
+    def answer_faults(
+        self, response: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields what is wrong with an answer."""
-        if one.scores and one.probabilities:
+        """Yields the faults of an answer; see `AnswerKind.answer_faults`."""
+        if response.scores and response.probabilities:
             yield "scores", "both `scores` and `probabilities`", "one of them"
-        elif one.scores:
-            yield from missing_options("scores", one.scores, options)
+        elif response.scores:
+            yield from missing_options("scores", response.scores, options)
         else:
-            yield from super().faults_of_answer(one, options)
+            yield from super().answer_faults(response, options)
 
     def sum_faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer whose options have more than 1 together; see `faults`."""
-        for one, texts in zip(answers, options, strict=True):
+        """Yields the first answer whose options have a sum above 1; see `faults`."""
+        for response, texts in zip(answers, options, strict=True):
             total = sum(
-                (one.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts)
+                (response.probabilities or {}).get(text or "", 0.0) for text in dict.fromkeys(texts)
             )
             if total > 1 + PROBABILITY_ROUNDING:
                 problem = f"those of the options add up to {total:.6g}"
-                yield Fault(str(path), f"{one.where}, probabilities", problem, "at most 1 together")
+                place = f"{response.where}, probabilities"
+                yield Fault(str(path), place, problem, "at most 1 together")
                 return
 
-    def table(self, answered: Answered) -> pl.DataFrame:
-        """Returns the probabilities of candidates.
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
+        """Returns the probabilities of candidates and, for generative models, their sum.
 
-        Long options have smaller likelihoods than a column of probabilities can hold. Where the
-        largest is smaller, all are divided by it: what is made of answers are the shares of their
-        candidates.
+        Long options have smaller likelihoods than float32 can hold. If even the largest does, all
+        are divided by it: measures use only the shares of candidates.
         """
-        known = are_known(answered.options)
+        known = option_mask(matched.options)
         given = numbers_by_option(
-            answered.options, [one.probabilities or {} for one in answered.answers]
+            matched.options, [response.probabilities or {} for response in matched.answers]
         )
         logs = numbers_by_option(
-            answered.options, [one.scores or {} for one in answered.answers], -np.inf
+            matched.options, [response.scores or {} for response in matched.answers], -np.inf
         )
-        has_logs = np.array([one.scores is not None for one in answered.answers], dtype=np.bool_)[
-            :, None
-        ]
+        has_scores = [response.scores is not None for response in matched.answers]
+        has_logs = np.array(has_scores, dtype=np.bool_)[:, None]
         largest = logs.max(axis=1, initial=-np.inf, keepdims=True)
         shift = np.where(
             np.isfinite(largest) & (largest < np.log(SMALLEST_PROBABILITY)), largest, 0
@@ -175,9 +182,9 @@ class ChoiceKind(AnswerKind):
                 "probabilities", np.where(has_logs, np.exp(logs - shift), given), known, pl.Float32
             )
         ]
-        if answered.settings.task == WRITING_TASK:
+        if matched.settings.task == WRITING_TASK:
             mass = np.where(has_logs, np.exp(logs), given).sum(axis=1).clip(max=1)
-            scored_by = pl.repeat(IMPORTED, len(known), eager=True).cast(pl.Categorical)
+            scored_by = pl.repeat(SCORED_BY_IMPORT, len(known), eager=True).cast(pl.Categorical)
             columns += [pl.Series("mass", mass, dtype=pl.Float32), scored_by.alias("scored_by")]
         return pl.DataFrame(columns)
 
@@ -192,7 +199,7 @@ class SpanKind(AnswerKind):
     )
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
-        """Returns the candidates that have a place in the text."""
+        """Returns the candidates that occur in the text, None for the others."""
         positions = columns_with_prefix(instances, "position")
         if not positions:
             return super().options(instances, classes)
@@ -203,29 +210,27 @@ class SpanKind(AnswerKind):
             texts.append(pl.when(pl.col(position).is_not_null()).then(text).alias(position))
         return instances.select(texts).rows()
 
-    def faults_of_answer(
-        self, one: PrecomputedResponse, options: Sequence[str]
+    def answer_faults(
+        self, response: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields what is wrong with an answer; where there are no candidates, the span is all that
-        it needs.
-        """
+        """Yields the faults of an answer; without candidates it needs only the span."""
         if options:
-            yield from super().faults_of_answer(one, options)
-        elif not one.response and one.starts is None and number_columns(one):
+            yield from super().answer_faults(response, options)
+        elif not response.response and response.starts is None and numeric_columns(response):
             yield (
                 "response",
                 "no span, which the dataset needs",
                 "the most probable span as `response`",
             )
 
-    def table(self, answered: Answered) -> pl.DataFrame:
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
         """Returns starts and ends of the candidates, and the span."""
-        answers = answered.answers
-        known = are_known(answered.options)
+        answers = matched.answers
+        known = option_mask(matched.options)
         columns = []
         for name in self.columns:
             values = [getattr(answer, name) for answer in answers]
-            numbers = numbers_by_option(answered.options, values)
+            numbers = numbers_by_option(matched.options, values)
             columns.append(to_list_column(name, numbers, known, pl.Float32))
         spans = [answer.response for answer in answers]
         probabilities = [answer.probability for answer in answers]
@@ -244,22 +249,22 @@ class TextKind(AnswerKind):
     columns = ("response",)
     expected = "a `response`, or `answers: scored` in the dataset"
 
-    def faults_of_answer(
-        self, one: PrecomputedResponse, options: Sequence[str]
+    def answer_faults(
+        self, response: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields that an answer has numbers and no text."""
-        numbers = number_columns(one)
-        if numbers and not one.response:
+        """Yields a fault if an answer has numbers and no text."""
+        numbers = numeric_columns(response)
+        if numbers and not response.response:
             yield (
                 numbers[0],
                 f"{NOUNS[numbers[0]]}, but the dataset needs written answers",
                 self.expected,
             )
 
-    def table(self, answered: Answered) -> pl.DataFrame:
-        """Returns the texts, and which of them are empty."""
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
+        """Returns the texts, and the status `empty` or `ok` of each."""
         responses = pl.Series(
-            "response", [one.response for one in answered.answers], dtype=pl.String
+            "response", [response.response for response in matched.answers], dtype=pl.String
         )
         is_empty = responses.str.strip_chars() == ""
         status = pl.select(status=pl.when(is_empty).then(pl.lit("empty")).otherwise(pl.lit("ok")))
@@ -272,15 +277,13 @@ class TextScoreKind(AnswerKind):
     columns = ("score",)
     expected = "a number for each text"
 
-    def table(self, answered: Answered) -> pl.DataFrame:
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
         """Returns the scores."""
-        return pl.DataFrame([numbers_of_texts(answered, pl.Float32), whole_texts(answered)])
+        return pl.DataFrame([score_column(matched, pl.Float32), truncated_column(matched)])
 
 
 class LikelihoodKind(AnswerKind):
-    """A score of each sentence: a larger one means more likely. It is null where it could not be
-    computed.
-    """
+    """A score of each sentence: a larger one means more likely. None if it was not computable."""
 
     columns = ("score",)
     expected = "a number for each sentence"
@@ -288,15 +291,15 @@ class LikelihoodKind(AnswerKind):
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields that no sentence has a score; some may have none."""
-        if all(one.score is None for one in answers):
+        """Yields a fault if no sentence has a score; single sentences may have none."""
+        if all(response.score is None for response in answers):
             yield from super().faults(path, answers, options)
 
-    def table(self, answered: Answered) -> pl.DataFrame:
-        """Returns the scores, and by which formula."""
-        scoring = pl.repeat(answered.settings.choices["scoring"], len(answered.answers), eager=True)
-        named = scoring.cast(pl.Categorical).alias("scoring")
-        return pl.DataFrame([numbers_of_texts(answered, pl.Float64), whole_texts(answered), named])
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
+        """Returns the scores and their formula."""
+        scoring = pl.repeat(matched.settings.choices["scoring"], len(matched.answers), eager=True)
+        formula = scoring.cast(pl.Categorical).alias("scoring")
+        return pl.DataFrame([score_column(matched, pl.Float64), truncated_column(matched), formula])
 
 
 class VectorKind(AnswerKind):
@@ -308,7 +311,7 @@ class VectorKind(AnswerKind):
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer without a vector, or with another length than the first one."""
+        """Yields the first answer without a vector, or of another length than the first vector."""
         missing = [*super().faults(path, answers, options)]
         if missing:
             yield from missing
@@ -321,14 +324,16 @@ class VectorKind(AnswerKind):
                 yield Fault(str(path), place, f"{length} numbers", expected)
                 return
 
-    def table(self, answered: Answered) -> pl.DataFrame:
+    def table(self, matched: MatchedAnswers) -> pl.DataFrame:
         """Returns the vectors, scaled to length 1."""
-        vectors: FloatArray = np.array([one.vector for one in answered.answers], dtype=np.float64)
+        rows = [response.vector for response in matched.answers]
+        vectors: FloatArray = np.array(rows, dtype=np.float64)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        # What has length 1 but for rounding stays as it is.
-        scaled = np.where(np.abs(lengths - 1) <= PROBABILITY_ROUNDING, vectors, vectors / lengths)
-        column = pl.Series("vector", scaled.astype(np.float32)).cast(pl.List(pl.Float32))
-        return pl.DataFrame([column, whole_texts(answered)])
+        # A division would change the last digits of a vector that already has length 1.
+        is_unit = np.abs(lengths - 1) <= PROBABILITY_ROUNDING
+        unit_vectors = np.where(is_unit, vectors, vectors / lengths)
+        column = pl.Series("vector", unit_vectors.astype(np.float32)).cast(pl.List(pl.Float32))
+        return pl.DataFrame([column, truncated_column(matched)])
 
 
 KINDS: Mapping[str, AnswerKind] = {
@@ -342,15 +347,15 @@ KINDS: Mapping[str, AnswerKind] = {
 """All kinds by name: the modules of `tables.answers`."""
 
 
-def number_columns(one: PrecomputedResponse) -> list[str]:
+def numeric_columns(response: PrecomputedResponse) -> list[str]:
     """Returns the columns of numbers that an answer has."""
-    return [name for name in NUMERIC_ANSWER_COLUMNS if getattr(one, name) is not None]
+    return [name for name in NUMERIC_ANSWER_COLUMNS if getattr(response, name) is not None]
 
 
 def missing_options(
     column: str, values: NumbersByOption, options: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yields the first option without a number; see `AnswerKind.faults_of_answer`."""
+    """Yields the first option without a number; see `AnswerKind.answer_faults`."""
     lacking = [text for text in options if text not in values]
     if lacking:
         expected = f"the options of the dataset; it has {first_few([*map(repr, values)])}"
@@ -358,14 +363,14 @@ def missing_options(
         yield column, f"no {noun} of the option {lacking[0]!r}", expected
 
 
-def are_known(options: Options) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Returns which options there are, shape (instances, options)."""
+def option_mask(options: Options) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    """Returns whether each option is there, shape (instances, options)."""
     is_known = [text is not None for text in chain.from_iterable(options)]
-    return np.array(is_known, dtype=np.bool_).reshape(shape_of(options))
+    return np.array(is_known, dtype=np.bool_).reshape(options_shape(options))
 
 
-def shape_of(options: Options) -> tuple[int, int]:
-    """Returns how many instances there are, and how many options each has at most."""
+def options_shape(options: Options) -> tuple[int, int]:
+    """Returns the number of instances, and of options of each, absent ones included."""
     return len(options), len(options[0]) if options else 0
 
 
@@ -376,22 +381,22 @@ def numbers_by_option(
 
     Args:
         options: the options of each instance.
-        values: the numbers of each instance by option.
-        otherwise: the number of an option that has none, or is not there.
+        values: for each instance its numbers by option.
+        otherwise: stands for an option that has no number, or is not there.
     """
     rows = []
     for texts, number_of in zip(options, values, strict=True):
-        # No option is called "": one that is not there is looked up under that name.
+        # No option is "", so that an option that is not there has no number.
         rows.append([number_of.get(text or "", otherwise) for text in texts])
-    numbers: FloatArray = np.array(rows, dtype=np.float64).reshape(shape_of(options))
+    numbers: FloatArray = np.array(rows, dtype=np.float64).reshape(options_shape(options))
     return numbers
 
 
-def numbers_of_texts(answered: Answered, kind: type[pl.DataType]) -> pl.Series:
+def score_column(matched: MatchedAnswers, kind: type[pl.DataType]) -> pl.Series:
     """Returns the score of each text."""
-    return pl.Series("score", [one.score for one in answered.answers], dtype=kind)
+    return pl.Series("score", [response.score for response in matched.answers], dtype=kind)
 
 
-def whole_texts(answered: Answered) -> pl.Series:
-    """Returns the column `truncated`: nobody says that a text was."""
-    return pl.repeat(False, len(answered.answers), eager=True).alias("truncated")
+def truncated_column(matched: MatchedAnswers) -> pl.Series:
+    """Returns the column `truncated`, all False: a file does not say that a text was cut."""
+    return pl.repeat(False, len(matched.answers), eager=True).alias("truncated")

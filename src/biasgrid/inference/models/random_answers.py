@@ -1,4 +1,4 @@
-"""Answers at random: the control that shows what a measure says of no model at all."""
+"""Random answers: the control that shows which values a measure has without any model."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ RANDOM_TEXTS = (
     "It depends on the people themselves.",
     "People differ, and nobody can tell from this alone.",
 )
-"""What it writes."""
+"""The texts that it chooses from."""
 SCORED_AT_RANDOM = "random"
 
 
 @dataclass(frozen=True)
 class RandomChoices:
-    """What decides the answers beside the model's record: nothing."""
+    """No choices: the model's record has the seed, which decides the answers."""
 
 
 @dataclass(frozen=True)
 class RandomAnswers(BackEnd):
-    """Answers by the key of what is asked and a seed, whatever it says.
+    """Answers at random: the same prompt key and seed have the same answer.
 
     Attributes:
         seed: the seed.
         answer_kind: `choice`, `text` or `likelihood`.
-        scoring: of `likelihood` the formula whose name the answers get.
+        scoring: for `likelihood` the formula that the answers name; "" for other kinds.
     """
 
     seed: int
@@ -61,17 +61,18 @@ class RandomAnswers(BackEnd):
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns how options are scored, or by which formula sentences; the record has the
-        seed.
-        """
-        scoring = {"scoring": settings.choices["scoring"]} if settings.answer == LIKELIHOOD else {}
-        return {"scored_by": SCORED_AT_RANDOM} if settings.answer == "choice" else scoring
+        """Returns `scored_by` of choices and the formula of sentences; the record has the seed."""
+        if settings.answer == "choice":
+            return {"scored_by": SCORED_AT_RANDOM}
+        if settings.answer == LIKELIHOOD:
+            return {"scoring": settings.choices["scoring"]}
+        return {}
 
     @classmethod
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Takes the seed."""
+        """Reads the seed from the record."""
         return cls(
             record["keys"]["random"]["seed"], settings.answer, settings.choices.get("scoring", "")
         )
@@ -85,18 +86,18 @@ class RandomAnswers(BackEnd):
     def choose(self, instances: pl.DataFrame) -> pl.DataFrame:
         """Draws a number above 0 for each candidate, and divides these by their sum.
 
-        Each instance has a candidate. A candidate that it lacks keeps its place, as null.
+        Each instance must have a candidate. One that is not there has the probability null.
         """
         names = columns_with_prefix(instances, "candidate")
-        known = instances.select(pl.col(names).is_not_null()).to_numpy()
-        drawn = np.where(known, self.draws(instances, len(names)), 0)
-        shares = drawn / drawn.sum(axis=1, keepdims=True)
-        count = len(instances)
-        mass = pl.repeat(1.0, count, dtype=pl.Float32, eager=True)
-        scored_by = pl.repeat(SCORED_AT_RANDOM, count, eager=True).cast(pl.Categorical)
+        is_there = instances.select(pl.col(names).is_not_null()).to_numpy()
+        weights = np.where(is_there, self.draws(instances, len(names)), 0)
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        row_count = len(instances)
+        mass = pl.repeat(1.0, row_count, dtype=pl.Float32, eager=True)
+        scored_by = pl.repeat(SCORED_AT_RANDOM, row_count, eager=True).cast(pl.Categorical)
         return pl.DataFrame(
             [
-                to_list_column("probabilities", shares, known, pl.Float32),
+                to_list_column("probabilities", shares, is_there, pl.Float32),
                 mass.alias("mass"),
                 scored_by.alias("scored_by"),
             ]
@@ -110,23 +111,24 @@ class RandomAnswers(BackEnd):
         return pl.DataFrame([texts, status.alias("status")])
 
     def score(self, instances: pl.DataFrame) -> pl.DataFrame:
-        """Draws a probability for each sentence; its score is that or, by most formulas, its
-        logarithm.
-        """
-        drawn = self.draws(instances, 1)[:, 0]
+        """Draws a probability for each sentence; its score is in the unit of the formula."""
+        probabilities = self.draws(instances, 1)[:, 0]
         is_share = SCORINGS[self.scoring].unit == "probability"
         return pl.DataFrame(
             {
-                "score": drawn if is_share else np.log(drawn),
-                "truncated": pl.repeat(False, len(drawn), eager=True),
-                "scoring": pl.repeat(self.scoring, len(drawn), eager=True).cast(pl.Categorical),
+                "score": probabilities if is_share else np.log(probabilities),
+                "truncated": pl.repeat(False, len(instances), eager=True),
+                "scoring": pl.repeat(self.scoring, len(instances), eager=True).cast(pl.Categorical),
             }
         )
 
-    def draws(self, instances: pl.DataFrame, count: int) -> npt.NDArray[np.float64]:
-        """Draws numbers between 0 and 1 for instances, by their keys; shape (instances, count)."""
+    def draws(self, instances: pl.DataFrame, draw_count: int) -> npt.NDArray[np.float64]:
+        """Draws numbers between 0 and 1, both excluded; shape (instances, draw_count).
+
+        They depend on the seed and on the instances' keys alone.
+        """
         seeds = mix_bits(instances["key"].to_numpy() + np.uint64(self.seed * int(STEP) % 2**64))
-        numbers = mix_bits(seeds[:, None] + np.arange(count, dtype=np.uint64) * STEP)
+        numbers = mix_bits(seeds[:, None] + np.arange(draw_count, dtype=np.uint64) * STEP)
         # A float has 53 bits; half a step more keeps 0 out, whose logarithm is infinite.
         steps = (numbers >> np.uint64(11)).astype(np.float64)
         draws: npt.NDArray[np.float64] = (steps + 0.5) / 2**53

@@ -1,5 +1,7 @@
-"""The back ends by the task that they serve: found by name, so that another one changes nothing of
-these.
+"""The built-in back ends, by task and source.
+
+Entries hold references and not classes, so that reading a config imports no back end. A back end of
+your own is a plugin: one file with the class and a `BACK_ENDS` like the one below.
 """
 
 from __future__ import annotations
@@ -8,29 +10,30 @@ from typing import NamedTuple
 
 
 class RegistryEntry(NamedTuple):
-    """Where a back end is, and what must be known of it before it is imported.
+    """A back end, and the facts about it that are needed before it is imported.
+
+    A reference is a module or a file, with a name behind a colon. In a plugin `:Name` is enough: it
+    means the plugin's own file.
 
     Attributes:
-        path: `reference:class` of a `BackEnd`; of the source `dump` of a function as
-            `unqover.dumps.import_dump`. In a plugin the reference may be left out: it is the
-            plugin's own file.
+        path: the reference of a `BackEnd`; for the source `dump` that of a function like
+            `formats.unqover.reading.import_dump`.
         answers: the kinds of answers that it gives, modules of `tables.answers`.
-        section: `reference:class` of what the config may say of its models, a kind of
-            `base.sections.Model`; empty where they have no keys of their own.
+        section: the reference of the keys that its models have in the config, a subclass of
+            `base.sections.Model`; "" if they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
-        look: `reference:function` that finds out, before a model is asked to choose, how it can be:
-            called with its record, its section of the config and the log of the job, it gives what
-            `InferenceSettings.capabilities` is; empty where there is nothing to find out.
-        check: `reference:function` that says, when a config is validated, what a model cannot
-            answer: called with its section, the instances of a dataset and the kind of its answers,
-            it gives `Fault`s; of the source `dump` a function as `unqover.dumps.read_dump`; empty
-            where nothing is known before.
-        source: `reference:class` of the `base.sections.ModelSource` that its models come from;
-            empty where that is one of `SOURCES`, which models of any task may have.
-        joined: whether it reads text and second text as one, and the probabilities of words at a
-            mask in it.
-        other_paths: kinds of answers that another class gives, each with its path; `path` gives all
-            others.
+        look: the reference of a function that finds out by which method a model can choose among
+            options. It is called with record, section and log of the job, and returns
+            `InferenceSettings.capabilities`; "" if there is nothing to find out.
+        check: the reference of a function that returns a `Fault` for each thing that a model
+            cannot answer. It is called with section, instances and kind of answers when a config
+            is validated; for the source `dump` a function like
+            `formats.unqover.reading.read_dump`; "" if nothing can be checked.
+        source: the reference of the `base.sections.ModelSource` of its models; "" if it is one of
+            `SOURCES`, which models of any task may have.
+        joined: whether it reads text and second text as one text with a mask.
+        other_paths: pairs of a kind of answers and the reference of the class that gives it, for
+            kinds that `path` does not give.
     """
 
     path: str
@@ -43,12 +46,12 @@ class RegistryEntry(NamedTuple):
     check: str = ""
     other_paths: tuple[tuple[str, str], ...] = ()
 
-    def path_of(self, answer: str) -> str:
-        """Returns the path of what gives a kind of answers."""
+    def class_path(self, answer: str) -> str:
+        """Returns the reference of the class that gives a kind of answers."""
         return dict(self.other_paths).get(answer, self.path)
 
     def relative_to(self, reference: str) -> RegistryEntry:
-        """Returns the entry with the reference of a plugin in all paths that leave it out."""
+        """Returns the entry with a plugin's reference before each `:Name`."""
 
         def resolve(path: str) -> str:
             return f"{reference}{path}" if path.startswith(":") else path
@@ -64,8 +67,8 @@ class RegistryEntry(NamedTuple):
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]
-OF_SENTENCES = f"{MODELS_PACKAGE}.likelihood"
-"""Where back ends are that score whole sentences."""
+SENTENCE_SCORERS = f"{MODELS_PACKAGE}.likelihood"
+"""The package of back ends that score whole sentences."""
 IMPORT_DUMP, READ_DUMP = (
     "biasgrid.formats.unqover.reading:import_dump",
     "biasgrid.formats.unqover.reading:read_dump",
@@ -76,13 +79,13 @@ SOURCES = {
     "weights": f"{MODELS_PACKAGE}.sources.weights:Weights",
     "dump": f"{MODELS_PACKAGE}.sources.dump:Dumps",
 }
-"""What models of any task may come from, by the names in `SOURCES` of their sections."""
+"""Sources of models of any task, by the names that a section has in `Model.SOURCES`."""
 SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text", "likelihood"),
     section=GENERATIVE_SECTION,
     look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
-    other_paths=(("likelihood", f"{OF_SENTENCES}.server:ServerLikelihood"),),
+    other_paths=(("likelihood", f"{SENTENCE_SCORERS}.server:ServerLikelihood"),),
 )
 ANSWERS = RegistryEntry(
     f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
@@ -90,13 +93,13 @@ ANSWERS = RegistryEntry(
     check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
     source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",
 )
-"""Answers computed elsewhere, in a file."""
+"""A file of answers that were computed elsewhere; entries below add the kinds of a task."""
 BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.masked.back_end:FillMask",
         ("choice", "likelihood"),
         joined=True,
-        other_paths=(("likelihood", f"{OF_SENTENCES}.masked:MaskedLikelihood"),),
+        other_paths=(("likelihood", f"{SENTENCE_SCORERS}.masked:MaskedLikelihood"),),
     ),
     ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
     ("question-answering", "weights"): RegistryEntry(
@@ -128,7 +131,7 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",
         ("choice", "text", "likelihood"),
         section=GENERATIVE_SECTION,
-        other_paths=(("likelihood", f"{OF_SENTENCES}.causal:CausalLikelihood"),),
+        other_paths=(("likelihood", f"{SENTENCE_SCORERS}.causal:CausalLikelihood"),),
     ),
     ("text-generation", "endpoint"): SERVER._replace(
         source=f"{MODELS_PACKAGE}.sources.endpoint:EndpointSource"
@@ -150,11 +153,14 @@ BACK_ENDS = {
     ("feature-extraction", "answers"): ANSWERS._replace(answers=("vector",)),
     ("text-generation", "answers"): ANSWERS._replace(answers=("choice", "text", "likelihood")),
 }
-"""By task and source: `weights` of a checkpoint, a `dump` of predictions, `itself`, which needs
-neither, or the name of another source; or what else a section of models names as its `back_end`.
+"""All built-in back ends by task and source.
+
+The source is `weights` of a checkpoint, a `dump` of predictions, `itself` if a model needs neither,
+or the name of another `ModelSource`. The sections of scorers name theirs, such as `scorer`, in
+`back_end`.
 """
 
 
-def modules_of_entry(entry: RegistryEntry, answer: str) -> list[str]:
-    """Returns the references of the modules that answer, as `code_digest` takes them."""
-    return [entry.path_of(answer).rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]
+def code_references(entry: RegistryEntry, answer: str) -> list[str]:
+    """Returns the modules whose code decides answers of a kind, for `code_digest`."""
+    return [entry.class_path(answer).rsplit(":", 1)[0], f"biasgrid.tables.answers.{answer}"]

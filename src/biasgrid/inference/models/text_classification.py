@@ -32,7 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextRows:
-    """Encoded instances: their rows, here and on the device, and there the order of the classes."""
+    """Encoded instances.
+
+    Attributes:
+        rows: a row per instance.
+        on_device: the tokens of the rows, on the device.
+        order: the model's output for each of the dataset's classes, on the device.
+    """
 
     rows: TokenRows
     on_device: DeviceRows
@@ -41,10 +47,10 @@ class TextRows:
 
 @dataclass(frozen=True)
 class ClassChoices:
-    """What decides the answers.
+    """The choices that decide the answers.
 
     Attributes:
-        labels: what the checkpoint calls the dataset's classes, in the dataset's order.
+        labels: the checkpoint's names of the dataset's classes, in the dataset's order.
     """
 
     labels: Sequence[str] = ()
@@ -86,21 +92,29 @@ class TextClassification(LocalBackEnd):
         order = to_device(np.array(self.order), self.model.device)
         return TextRows(rows, DeviceRows.from_rows(rows, self.model), order)
 
-    def _assembled(self, asked: pl.DataFrame) -> TokenRows:
-        # Behind a single text there is an empty one, and other tokens stand around both.
-        alone = asked["text_pair"].fill_null("").eq("")
-        one = self._laid_out(asked.filter(alone), single_layout(self.tokenizer))
-        two = self._laid_out(asked.filter(~alone), pair_layout(self.tokenizer))
-        rows = merge_rows(one, two, alone.to_numpy())
-        check_assembled(rows, self.tokenizer, lambda sample: texts_to_classify(asked[sample]))
+    def _assembled(self, instances: pl.DataFrame) -> TokenRows:
+        """Assembles rows from the tokens of distinct texts, which are tokenized once."""
+        # A tokenizer puts other special tokens around a pair than around a single text.
+        is_single = instances["text_pair"].fill_null("").eq("")
+        singles = self._laid_out(instances.filter(is_single), single_layout(self.tokenizer))
+        pairs = self._laid_out(instances.filter(~is_single), pair_layout(self.tokenizer))
+        rows = merge_rows(singles, pairs, is_single.to_numpy())
+        check_assembled(rows, self.tokenizer, lambda sample: texts_to_classify(instances[sample]))
         return rows
 
-    def _laid_out(self, asked: pl.DataFrame, layout: TokenLayout) -> TokenRows:
-        texts, text_of = distinct_rows(asked, ["text"])
-        pairs, pair_of = distinct_rows(asked, ["text_pair"])
-        first = tokenize(self.tokenizer, texts["text"])
-        second = tokenize(self.tokenizer, pairs["text_pair"].fill_null(""))
-        return layout.rows(first, second, first_index=text_of, second_index=pair_of)
+    def _laid_out(self, instances: pl.DataFrame, layout: TokenLayout) -> TokenRows:
+        """Returns the rows of instances that are all single texts, or all pairs, as `layout` is.
+
+        There may be no instances. `text` and `text_pair` must be Categorical.
+        """
+        texts, text_index = distinct_rows(instances, ["text"])
+        second_texts, second_index = distinct_rows(instances, ["text_pair"])
+        first_segments = tokenize(self.tokenizer, texts["text"])
+        # A single text has an empty second segment.
+        second_segments = tokenize(self.tokenizer, second_texts["text_pair"].fill_null(""))
+        return layout.rows(
+            first_segments, second_segments, first_index=text_index, second_index=second_index
+        )
 
     @torch.inference_mode()
     def run(
@@ -127,45 +141,45 @@ class TextClassification(LocalBackEnd):
         return pl.DataFrame([probabilities.cast(pl.List(pl.Float32))])
 
 
-def merge_rows(one: TokenRows, other: TokenRows, is_one: npt.NDArray[np.bool_]) -> TokenRows:
-    """Merges two sets of rows; the rows of each set keep their order.
+def merge_rows(singles: TokenRows, pairs: TokenRows, is_single: npt.NDArray[np.bool_]) -> TokenRows:
+    """Merges the rows of single texts and of pairs; each set keeps its order.
 
     Args:
-        one: the first set; each of its rows is an instance of its own (`owner` is None).
-        other: the second set, likewise. Both have token types, or neither.
-        is_one: shape (rows,), whether each merged row is of the first set.
+        singles: the rows of single texts, one per instance (`owner` is None).
+        pairs: the rows of pairs, likewise. Both have token types, or neither.
+        is_single: shape (instances,), whether each instance is a single text.
     """
-    first_index = np.empty(len(is_one), dtype=np.int32)
-    second_index = np.empty(len(is_one), dtype=np.int32)
-    first_index[is_one] = one.first_index
-    second_index[is_one] = one.second_index
-    # The segments of the second set follow those of the first one.
-    first_index[~is_one] = other.first_index + len(one.first_segments.lengths)
-    second_index[~is_one] = other.second_index + len(one.second_segments.lengths)
+    first_index = np.empty(len(is_single), dtype=np.int32)
+    second_index = np.empty(len(is_single), dtype=np.int32)
+    first_index[is_single] = singles.first_index
+    second_index[is_single] = singles.second_index
+    # The segments of pairs follow those of single texts.
+    first_index[~is_single] = pairs.first_index + len(singles.first_segments.lengths)
+    second_index[~is_single] = pairs.second_index + len(singles.second_segments.lengths)
     return TokenRows(
-        join_segments([one.first_segments, other.first_segments]),
-        join_segments([one.second_segments, other.second_segments]),
+        join_segments([singles.first_segments, pairs.first_segments]),
+        join_segments([singles.second_segments, pairs.second_segments]),
         first_index,
         second_index,
     )
 
 
-def texts_to_classify(asked: pl.DataFrame) -> list[tuple[str, ...]]:
+def texts_to_classify(instances: pl.DataFrame) -> list[tuple[str, ...]]:
     """Returns the texts of instances: one, or two if an instance has a second text."""
-    texts = asked.select("text", "text_pair").iter_rows()
+    texts = instances.select("text", "text_pair").iter_rows()
     return [(text, pair) if pair else (text,) for text, pair in texts]
 
 
 def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
-    """Returns which of a model's outputs each of a dataset's classes is.
+    """Returns the position of each of a dataset's classes among a model's outputs.
 
     Args:
         config: the model's config, whose `id2label` names its classes.
-        labels: these names in the order of the dataset's classes, upper and lower case alike.
+        labels: these names in the order of the dataset's classes; case is ignored.
 
     Raises:
-        ModelError: the model has other classes, does not name each of them, or gives a text
-            several.
+        ModelError: the model has other classes, does not name each of them, or may give a text
+            several classes.
     """
     if sorted(config.id2label) != list(range(config.num_labels)):
         raise ModelError(
@@ -178,11 +192,11 @@ def class_order(config: PretrainedConfig, labels: Sequence[str]) -> list[int]:
             f"the checkpoint, of the classes {names}, {wrong.problem}; expected {wrong.expected}"
         )
     places = {name.casefold(): place for place, name in enumerate(names)}
-    wanted = [label.casefold() for label in labels]
-    if len(places) != len(names) or sorted(places) != sorted(wanted):
+    folded_labels = [label.casefold() for label in labels]
+    if len(places) != len(names) or sorted(places) != sorted(folded_labels):
         raise ModelError(
             f"the checkpoint's classes are {names}, those of the config {list(labels)}; expected "
             "the same names, in any order: see `id2label` of the checkpoint and `labels` "
             "of the model"
         )
-    return [places[label] for label in wanted]
+    return [places[label] for label in folded_labels]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.references import stage
-from biasgrid.inference.models.registry import RegistryEntry, modules_of_entry
+from biasgrid.inference.models.registry import RegistryEntry, code_references
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 from biasgrid.runs.inputs.params import MeasureParams, PredictParams, StatisticsParams
 from biasgrid.runs.layout import controls_of_config
@@ -75,9 +75,9 @@ class CellInputs:
         """Returns param `cell` of rules `predict` and `predict_scorer`."""
         back_end = self.back_end(wildcards)
         question = self.grid.question(wildcards.model, wildcards.dataset, wildcards.get("writer"))
-        modules = modules_of_entry(back_end, question.answer)
+        modules = code_references(back_end, question.answer)
         return {
-            "back_end": back_end.path_of(question.answer),
+            "back_end": back_end.class_path(question.answer),
             "task": self.task(wildcards),
             "answer": question.answer,
             "choices": self.choices(wildcards),

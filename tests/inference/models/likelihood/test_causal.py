@@ -15,7 +15,7 @@ from shards import Cell
 from tiny_writers import add_nothing, save_writer
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.scorings import CAUSAL, scorings_of
+from biasgrid.inference.scorings import CAUSAL, scoring_names
 from biasgrid.tables.files import read_provenance
 
 pytestmark = pytest.mark.slow
@@ -36,7 +36,7 @@ def cell(tmp_path: Path) -> Callable[..., Cell]:
 Cells = Callable[..., Cell]
 
 
-@pytest.mark.parametrize("scoring", scorings_of(CAUSAL))
+@pytest.mark.parametrize("scoring", scoring_names(CAUSAL))
 @pytest.mark.parametrize("architecture", ["llama", "gpt2", "gemma3_text", "mamba"])
 def test_scores_match_one_token_at_a_time(cell: Cells, architecture: str, scoring: str) -> None:
     pairs = [(two, one if scoring == "context-mean" else None, None) for one, two in PAIRS]
@@ -101,7 +101,7 @@ def test_neither_batches_nor_order_change_a_score(cell: Cells, scoring: str) -> 
         assert np.abs(scores_of(whole) - scores_of(other)).max() < 1e-5
 
 
-@pytest.mark.parametrize("scoring", scorings_of(CAUSAL))
+@pytest.mark.parametrize("scoring", scoring_names(CAUSAL))
 def test_long_sentences_lose_their_ends_and_say_so(cell: Cells, scoring: str) -> None:
     long, pair = "A cook lies. " * 200, "The old man lies." if scoring == "context-mean" else None
     said = scored(cell(instances_of([(long, pair, None), ("A cook lies.", pair, None)])), scoring)

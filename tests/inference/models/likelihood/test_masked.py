@@ -24,11 +24,11 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, BertConfig, BertFo
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.models.likelihood.masked import attention_received
-from biasgrid.inference.scorings import MASKED, SCORINGS, scorings_of
+from biasgrid.inference.scorings import MASKED, SCORINGS, scoring_names
 from biasgrid.tables.files import read_provenance
 
 Checkpoints = Callable[[str, str], Path]
-OF_PAIRS = [name for name in scorings_of(MASKED) if SCORINGS[name].needs != "context"]
+OF_PAIRS = [name for name in scoring_names(MASKED) if SCORINGS[name].needs != "context"]
 ARCHITECTURES = ("bert", "roberta", "albert", "deberta-v2", "modernbert")
 
 

@@ -21,7 +21,7 @@ from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.engine.out_of_vocabulary import embedding_count, unknown_token_id
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.scorings import SCORINGS, SentenceScoring, scorings_of
+from biasgrid.inference.scorings import SCORINGS, SentenceScoring, scoring_names
 from biasgrid.tables.answers.likelihood import SCHEMA
 
 if TYPE_CHECKING:
@@ -225,9 +225,9 @@ class SentenceBackEnd(LocalBackEnd):
         Raises:
             ModelError: there is no such formula for models of the task.
         """
-        if name not in scorings_of(task):
+        if name not in scoring_names(task):
             raise ModelError(
-                f"there is no scoring {name!r} for {task}; expected {one_of(scorings_of(task))}"
+                f"there is no scoring {name!r} for {task}; expected {one_of(scoring_names(task))}"
             )
         self.name, self.scoring = name, SCORINGS[name]
 

@@ -19,7 +19,7 @@ from biasgrid.inference.models.servers.methods import (
     echoed_tokens,
 )
 from biasgrid.inference.models.servers.requests import Answer, Request
-from biasgrid.inference.scorings import CAUSAL, SCORINGS, scorings_of
+from biasgrid.inference.scorings import CAUSAL, SCORINGS, scoring_names
 
 
 class EchoedScore(NamedTuple):
@@ -49,7 +49,7 @@ class ServerLikelihood(Server):
         Raises:
             ModelError: the server does not score what it reads, or the formula is for weights.
         """
-        name, known = settings.choices["scoring"], scorings_of(CAUSAL, served=True)
+        name, known = settings.choices["scoring"], scoring_names(CAUSAL, is_served=True)
         if name not in known:
             raise ModelError(
                 f"there is no scoring {name!r} for models behind servers; expected {one_of(known)}"

@@ -1,4 +1,4 @@
-"""Dumps: predictions that are there already, with the questions that were asked."""
+"""Dumps: finished predictions, with the questions that were asked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.sections import ModelSource
 
 FORMAT = "unqover"
-"""The format of dumps, as families name it that can read it."""
+"""The format of dumps, by the name that families give to it."""
 
 
 class Dumps(ModelSource):
@@ -23,7 +23,7 @@ class Dumps(ModelSource):
     brings_instances = True
 
     def has_dataset(self, formats: Collection[str]) -> bool:
-        """Says whether a family reads UnQover's format."""
+        """Whether a family reads UnQover's format."""
         return FORMAT in formats
 
     def paths(self) -> dict[str, str | None]:
@@ -39,8 +39,9 @@ class Dumps(ModelSource):
         return [dump.url for dump in self.model.predictions.values() if dump.url]
 
     def origin(self, dataset: str) -> dict[str, Any] | None:
-        """Returns where a dump is from, and its digest; of an address its public part and a digest
-        of it all.
+        """Returns the file or address of a dump, and its digest.
+
+        An address is its public part and a digest of the whole, which may have a secret.
         """
         dump = self.model.predictions[dataset]
         address = (
@@ -51,12 +52,12 @@ class Dumps(ModelSource):
         return dict(file=dump.file, sha256=dump.sha256, **address)
 
     def scoring(self, dataset: str) -> str | None:
-        """Returns how a dump was scored; None where there is none of the dataset."""
+        """Returns how the dump of a dataset was scored; None without a dump."""
         dump = self.model.predictions.get(dataset)
         return dump.scoring if dump else None
 
     def cell_faults(self, name: str, dataset: str, results: str, source: str) -> Iterator[Fault]:
-        """Yields a dump that is missing, or lies where files are made."""
+        """Yields a fault if a dump is missing, or in the folder of results."""
         key, dump = f"models.{name}.predictions", self.model.predictions.get(dataset)
         if dump is None:
             problem = (

@@ -1,4 +1,4 @@
-"""Servers that are there already."""
+"""Servers that run already."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class EndpointSource(ServerSource):
         return [self.section.url]
 
     def probe(self) -> None:
-        """Asks the server for its list of models."""
+        """Checks that the server answers and has the model; see `check_endpoint`."""
         from biasgrid.inference.models.sources.reachable import check_endpoint
 
         check_endpoint(self.section)
 
     def mutex(self, name: str, dataset: str) -> str | None:
-        """Names the server, which one job asks at a time."""
+        """Returns the server: one job asks a server at a time."""
         return f"server_{address_digest(self.section.url)}"
 
     def charge(

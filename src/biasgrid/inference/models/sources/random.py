@@ -1,4 +1,4 @@
-"""Answers at random: the control that shows what a measure says of no model at all."""
+"""Random answers: the control that shows which values a measure has without any model."""
 
 from __future__ import annotations
 

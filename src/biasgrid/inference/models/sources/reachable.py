@@ -1,6 +1,4 @@
-"""Whether a server answers and has a model: one request of its list of models, before anything else
-is done.
-"""
+"""Checks, before anything else is done, that a server answers and has a model."""
 
 from __future__ import annotations
 
@@ -36,18 +34,18 @@ UNKNOWN_MODEL = {*FINAL, HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY
 """Statuses of a short request that may mean that a server does not have the model."""
 MODELS_LISTED = 20
 FEW_TOKENS = 16
-"""Of an answer that nobody reads; some servers refuse fewer."""
+"""Tokens of an answer that nobody reads; some servers refuse fewer."""
 
 
 def check_endpoint(endpoint: Endpoint) -> None:
-    """Refuses a server that nobody reaches, or that refuses the key or the name of the model.
+    """Refuses a server that cannot be reached, or that refuses the key or the name of the model.
 
-    Many servers take more names than they list: one that is not in the list is tried with a short
-    request.
+    Many servers take more names than they list, so that a name which is not in the list is tried
+    with a short request.
 
     Raises:
         InputError: a variable of the environment is not set.
-        UserError: with what the server itself says.
+        UserError: with the server's own message.
     """
     quiet_libraries()
     with server_access({}, {"endpoint": endpoint.model_dump()}, None) as access:
@@ -89,7 +87,7 @@ def only_model(url: str, key: str | None) -> str:
 
 
 def listed_models(access: Access) -> Sequence[str]:
-    """Returns the names of a server's models, none where it does not list them.
+    """Returns the names of a server's models; empty if it does not list them.
 
     Raises:
         UserError: nobody answers, or the key is refused.
@@ -117,10 +115,10 @@ def listed_models(access: Access) -> Sequence[str]:
 
 
 def request_models(access: Access) -> tuple[int, bytes]:
-    """Asks for the list of a server's models.
+    """Requests the list of a server's models.
 
     Returns:
-        The status, whatever it is, and the content, cut off soon after `MOST_BYTES`.
+        The status, whatever it is, and the body, cut off soon after `MOST_BYTES`.
 
     Raises:
         RequestError: nobody answers, or the content cannot be decompressed.
@@ -144,7 +142,7 @@ def request_models(access: Access) -> tuple[int, bytes]:
 
 
 def model_names(content: bytes) -> list[str]:
-    """Reads a list of models, in the form that all protocols have; none of anything else."""
+    """Returns the names in a response with a list of models; empty for any other response."""
     try:
         return [str(each["id"]) for each in json.loads(content)["data"]]
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -152,9 +150,7 @@ def model_names(content: bytes) -> list[str]:
 
 
 def model_refusal(access: Access) -> str | None:
-    """Asks a model for a word, and returns why the server refuses; None where it answers, or may do
-    so later.
-    """
+    """Returns why a server refuses a model; None if it answers, or may answer later."""
     is_plain = access.server_settings.api == "completions"
     messages = "Hello" if is_plain else [{"role": "user", "content": "Hello"}]
 
@@ -173,7 +169,7 @@ def model_refusal(access: Access) -> str | None:
 
 
 def connection_problem(error: BaseException) -> str:
-    """Words why a connection fails, as the system says it: `connection refused`."""
+    """Returns why a connection fails, in the system's words: `connection refused`."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno is not None:

@@ -1,4 +1,4 @@
-"""Servers that a job starts, which load a checkpoint."""
+"""Servers that a job starts for a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from biasgrid.inference.models.sources.weights import Weights
 
 
 class ServeSource(ServerSource, Weights):
-    """A server for each job, which answers for a checkpoint."""
+    """A server that each job starts, which answers for a checkpoint."""
 
     name = "serve"
     keys = ()
@@ -42,5 +42,5 @@ class ServeSource(ServerSource, Weights):
         return gpus
 
     def mutex(self, name: str, dataset: str) -> str | None:
-        """Names the cell, of which one job has a server at a time."""
+        """Returns the cell: one job of a cell has a server at a time."""
         return f"cell_{address_digest(f'{name} {dataset}')}"

@@ -1,4 +1,4 @@
-"""What servers have in common, whoever starts them."""
+"""The part that all sources with a server share, whoever starts it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ from biasgrid.inference.models.generation.section import GenerativeModel
 
 
 class ServerSource(ModelSource):
-    """A server, whose section of the config is the key of its name."""
+    """A server; its section is the key with the name of the source."""
 
     asks_server = True
 
     def check(self) -> None:
-        """Refuses a server that uses a chat template where the model shall be asked plainly."""
+        """Refuses a server that applies a chat template if the config wants none.
+
+        Raises:
+            KeysError: with the keys that are expected.
+        """
         assert isinstance(self.model, GenerativeModel)
         if not self.model.chat_template and self.section.api != "completions":
             raise KeysError(
@@ -23,8 +27,9 @@ class ServerSource(ModelSource):
             )
 
     def deciding_keys(self) -> dict[str, Any]:
-        """Returns how it writes, and what of the server decides answers: its prompts are the
-        server's own.
+        """Returns `generation` and the server's deciding keys.
+
+        Keys of prompts are not among them, because the server itself applies the chat template.
         """
         return {
             **self.model.model_dump(mode="json", include={"generation"}),

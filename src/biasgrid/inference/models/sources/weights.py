@@ -1,4 +1,4 @@
-"""Weights that run here: of the hub, of a folder, or trained by the workflow."""
+"""Weights that run here: from the hub, from a folder, or trained by the workflow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from biasgrid.base.sections import ModelSource
 
 
 class Weights(ModelSource):
-    """A checkpoint, of which there is a record."""
+    """A checkpoint, which has a record."""
 
     name = "weights"
     keys: ClassVar[tuple[str, ...]] = ("checkpoint", "folder", "train")
