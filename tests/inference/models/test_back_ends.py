@@ -1,11 +1,16 @@
 """The registry of back ends."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
+import polars as pl
 import pytest
+from project import ROOT
 
 from biasgrid.base.references import load_reference
+from biasgrid.inference.engine.back_end import PromptPart
 from biasgrid.inference.models.registry import BACK_ENDS, RegistryEntry
 from biasgrid.tables.schema import answer_schema
 
@@ -48,3 +53,15 @@ def test_no_back_end_is_imported_before_it_is_named(imported: str) -> None:
     }
     if imported == "models.registry":
         assert not loaded & set(HEAVY)
+
+
+def test_the_back_end_of_the_contributors_page_is_one_file_that_works(tmp_path: Path) -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("\n## A back end\n")[2]
+    plugin, test = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)[:2]
+    path = tmp_path / "shortest.py"
+    path.write_text(plugin)
+    names = {"Shortest": load_reference(f"{path}:Shortest"), "pl": pl, "pytest": pytest}
+    exec(test, names | {"PromptPart": PromptPart}, names)
+    names["test_the_shorter_option_is_preferred"]()
+    (entry,) = load_reference(f"{path}:BACK_ENDS").values()
+    assert entry.relative_to(str(path)).class_path("choice") == f"{path}:Shortest"
