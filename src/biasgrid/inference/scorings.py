@@ -26,8 +26,8 @@ class SentenceScoring(NamedTuple):
             `context`, or "" for nothing.
         inputs: the number of inputs that the model reads: `each` is one per scored token.
         unit: the unit of the score; a `probability` is between 0 and 1.
-        reads: the tokens that are scored: `all`, or those that the sentence has in common with its
-            partner (`shared`) or not (`differing`).
+        reads: the scored tokens: `all`, or the tokens that the sentence and its partner share
+            (`shared`) or do not share (`differing`).
         total: whether the score is a sum over tokens, which falls with their number; else it is a
             mean.
         decimals: the decimals to which the original code rounds scores before it compares them;
@@ -213,7 +213,7 @@ def scoring_names(task: str, *, is_served: bool = False) -> list[str]:
 
 
 class Alignment(NamedTuple):
-    """Positions of tokens in two sentences; each field has those of the first and of the second.
+    """Positions of tokens: each field has a list for the first and for the second sentence.
 
     Attributes:
         shared: positions of the tokens that both sentences share, without the first and the last

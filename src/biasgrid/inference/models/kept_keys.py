@@ -104,7 +104,7 @@ def row_group_starts(keys: pl.DataFrame) -> list[int]:
 
 
 def join_keys(paths: Sequence[Path], path: Path) -> None:
-    """Writes the keys of several tables of answers as those of their concatenation.
+    """Writes the keys of the concatenation of several tables of answers.
 
     The keys are sorted range by range, with as many ranges as tables, so that about one table's
     keys are in memory.

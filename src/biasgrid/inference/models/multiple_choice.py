@@ -56,7 +56,7 @@ class MultipleChoice(LocalBackEnd):
     def encode(self, instances: pl.DataFrame, *, whole: bool) -> OptionRows:
         """Tokenizes a pair for each option: the context, and the question with the option.
 
-        Texts are tokenized as a whole whatever `whole` says.
+        Texts are always tokenized as a whole; `whole` changes nothing.
         """
         options = columns_with_prefix(instances, "candidate")
         questions = instances.select("text_pair", "text", *options)
@@ -90,9 +90,7 @@ class MultipleChoice(LocalBackEnd):
     def table(
         self, encoding: OptionRows, part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`choice`) from what `run` returned: the softmax of an
-        instance's logits.
-        """
+        """Returns the columns of answers (`choice`): the softmax over the options' logits."""
         logits = (
             columns["logits"].astype(np.float64).reshape(len(part.instances), encoding.option_count)
         )

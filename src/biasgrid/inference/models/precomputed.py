@@ -267,7 +267,7 @@ def match_prompts(responses: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFr
 def list_joins(
     instances: pl.DataFrame, responses: pl.DataFrame
 ) -> list[tuple[pl.DataFrame, pl.DataFrame, list[str]]]:
-    """Lists the joins that match instances and responses, the one that counts before another first.
+    """Lists the joins that match instances and responses, in the order of precedence.
 
     A response without a group answers instances of any group; an instance without a group takes
     any response.

@@ -100,7 +100,7 @@ class AnswerKind(ABC):
     def answer_faults(
         self, response: PrecomputedResponse, options: Sequence[str]
     ) -> Iterator[tuple[str, str, str]]:
-        """Yields the faults of an answer, each as its column, the problem and what is expected.
+        """Yields the faults of an answer, each as column, problem and expectation.
 
         Args:
             response: the answer.

@@ -16,7 +16,7 @@ class RegistryEntry(NamedTuple):
     means the plugin's own file.
 
     Attributes:
-        path: the reference of a `BackEnd`; for the source `dump` that of a function like
+        path: the reference of a `BackEnd`; for the source `dump` the reference of a function like
             `formats.unqover.reading.import_dump`.
         answers: the kinds of answers that it gives, modules of `tables.answers`.
         section: the reference of the keys that its models have in the config, a subclass of

@@ -73,7 +73,7 @@ class TextClassification(LocalBackEnd):
             choices: the classes.
 
         Raises:
-            ModelError: the model's classes are not those of the dataset.
+            ModelError: model and dataset have different classes.
         """
         self.model = model
         self.tokenizer = tokenizer
@@ -136,7 +136,7 @@ class TextClassification(LocalBackEnd):
     def table(
         self, _encoding: TextRows, _part: BatchPart, columns: dict[str, npt.NDArray[Any]]
     ) -> pl.DataFrame:
-        """Makes columns of the answers (`choice`) from what `run` returned."""
+        """Returns the columns of answers (`choice`) from the columns of `run`."""
         probabilities = pl.Series("probabilities", columns["probabilities"])
         return pl.DataFrame([probabilities.cast(pl.List(pl.Float32))])
 

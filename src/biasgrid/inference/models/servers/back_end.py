@@ -207,7 +207,7 @@ class Server(BackEnd):
         settings: the settings of the shard.
         generation: the keys of `generation.section.Generation`.
         answered_by: the digest of the server and its weights, see `identity`.
-        asked_with: the digest of what all requests have in common.
+        asked_with: the digest of the settings that all requests share.
         dispatcher: sends the requests.
         responses: the texts that were written so far.
         lengths: the lengths of these texts in tokens, if the server reports them.
@@ -558,7 +558,7 @@ def writing_parameters(generation: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def request_settings(settings: InferenceSettings) -> str:
-    """Digests what all requests of a cell have in common; see `requests.settings_in_key`."""
+    """Digests the settings that all requests of a cell share; see `requests.settings_in_key`."""
     generation = read_generation(settings)
     parameters: dict[str, Any] = writing_parameters(generation)
     if settings.answer == SENTENCES:

@@ -1,4 +1,4 @@
-"""Finds out by trial what a server can do.
+"""Finds out the capabilities of a server by trial.
 
 Servers are not believed: some take a parameter and ignore it, others give every option the same
 score.

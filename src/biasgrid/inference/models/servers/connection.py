@@ -180,7 +180,7 @@ class Access:
         return hide_secrets(text, self._secrets)
 
     def without_key_in_answer(self, text: str) -> str:
-        """Replaces the same secrets in a model's answer, but those that may be words of it."""
+        """Replaces the same secrets in an answer, unless they are so short as to be words."""
         long_secrets = [secret for secret in self._secrets if len(secret) >= SHORTEST_SECRET]
         return hide_secrets(text, long_secrets)
 

@@ -47,7 +47,7 @@ def server_digest(section: Mapping[str, Any]) -> str:
 
 
 def environment_headers(api: str) -> list[str]:
-    """Returns the headers that the library adds to each request, sorted, without those of keys."""
+    """Returns the headers, except keys, that the library adds to each request, sorted."""
     library = "ANTHROPIC" if api == "anthropic" else "OPENAI"
     variable = f"{library}_CUSTOM_HEADERS"
     lines = (line.strip() for line in os.environ.get(variable, "").split("\n"))
@@ -55,7 +55,7 @@ def environment_headers(api: str) -> list[str]:
 
 
 def answering_server(server: str, record: Mapping[str, Any]) -> str:
-    """Returns a digest of a server with its weights; for an endpoint that of the server alone.
+    """Returns a digest of a server with its weights; for an endpoint the server's own digest.
 
     Args:
         server: the digest of the server.

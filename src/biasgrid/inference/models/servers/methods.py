@@ -1,6 +1,6 @@
 """The ways in which a server can be asked to choose among options.
 
-What a server can do is tried, not believed (`capabilities`): some take a parameter and ignore it.
+Servers are tried, not believed (`capabilities`): some take a parameter and ignore it.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class OptionScores(NamedTuple):
 
 
 class PreparedRequest(NamedTuple):
-    """What a request sends: messages (or the text of a completion), and the parameters but the
-    model and the seed.
+    """The content of a request: messages (or the text of a completion), and parameters without
+    model and seed.
     """
 
     messages: SentPrompt
@@ -333,7 +333,7 @@ def form_probabilities(
 
     A form that does not begin with these tokens is left out, as with local models: the tokenizer
     merges its mark with the end of the prompt. Of forms with the same tokens, the first one counts;
-    forms whose tokens begin with those of another form are contained in that form's probability.
+    a form that continues another one is contained in the other's probability.
 
     Args:
         beginning: the tokens that the prompt has with all options, see `shared_tokens`.

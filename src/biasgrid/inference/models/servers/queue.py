@@ -74,7 +74,7 @@ class Dispatcher:
     Attributes:
         access: the access to the server.
         store: the store.
-        budget: what the answers may cost.
+        budget: the limit on the cost of answers.
         model_names: the names under which the server has answered.
     """
 
@@ -117,7 +117,7 @@ class RequestBatch:
 
     Attributes:
         requests: all of them.
-        unsent: those that no worker has taken yet.
+        unsent: the requests that no worker has taken yet.
         failures: the errors of requests without an answer.
         failures_in_a_row: how many there were since the last answer.
         answer_count: how many requests were answered.
@@ -283,7 +283,7 @@ ENDPOINT_EXPECTED = (
 
 
 def refusal_advice(error: RefusedRequest) -> str:
-    """Returns what to do about a refusal; the server's own message explains one request's."""
+    """Returns the advice for a refusal; the server's message explains a refused single request."""
     if error.status in (None, HTTPStatus.OK, *FINAL):
         return ENDPOINT_EXPECTED
     return "a request that the server accepts; see its message"

@@ -167,7 +167,7 @@ class Request:
     Attributes:
         answered_by: the digest of server and weights, see `identity`; "" if the answer is not
             stored.
-        asked_with: the digest of what all requests of a cell have in common, see
+        asked_with: the digest of the settings that all requests of a cell share, see
             `settings_in_key`; "" if the answer is not stored.
         key: the key of the instance; 0 if there is none.
         messages: role and text of each message, or the text of a completion.
@@ -222,7 +222,7 @@ def json_digest(*parts: Any) -> str:
 
 
 def settings_in_key(model: Any, api: str, parameters: Mapping[str, Any]) -> str:
-    """Digests what all requests of a cell have in common.
+    """Digests the settings that all requests of a cell share.
 
     It tells the answers in a store that a cell uses from those of earlier settings.
 

@@ -28,7 +28,7 @@ Api = Literal["chat", "completions", "anthropic"]
 
 
 class Price(Section):
-    """What a server's owner charges, per million tokens."""
+    """The prices of a server, per million tokens."""
 
     input: float = Field(
         ge=0, allow_inf_nan=False, strict=False, description="price of the tokens that are read"

@@ -137,7 +137,7 @@ def check_header(path: Path, line: bytes) -> None:
     """Refuses a file whose first line is not the header of this version.
 
     Raises:
-        UserError: with what to do.
+        UserError: with advice.
     """
     try:
         header = json.loads(line)
@@ -152,7 +152,7 @@ def check_header(path: Path, line: bytes) -> None:
 
 
 def parse_line(line_number: int, at: int, line: bytes) -> Line | DamagedLine:
-    """Parses a line of a store, whatever it contains: one damaged line must not cost the others.
+    """Parses a line of a store; never raises, because one damaged line must not cost the others.
 
     Args:
         line_number: its number in the file, from 1.

@@ -41,9 +41,7 @@ class PrecomputedSource(ModelSource):
 
     @property
     def precomputed(self) -> Literal["texts", "numbers"]:
-        """What the file has, by its first row: texts, or numbers such as probabilities of
-        options.
-        """
+        """The content of the file by its first row: texts, or numbers such as probabilities."""
         return "numbers" if first_has_numbers(Path(self.section)) else "texts"
 
     @property

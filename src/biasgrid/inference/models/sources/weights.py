@@ -37,7 +37,7 @@ class Weights(ModelSource):
         return source | {"weights": True} | allowed | {"training": training}
 
     def paths(self) -> dict[str, str | None]:
-        """Returns folders and data; what is trained may start from a folder."""
+        """Returns the model's folder and, for training, its data and the folder of its base."""
         data, base = (
             (self.model.train.data, self.model.train.base) if self.model.train else (None, None)
         )
