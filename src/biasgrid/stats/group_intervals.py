@@ -28,7 +28,7 @@ from biasgrid.stats.shares import (
 from biasgrid.stats.sums import DIFFERENCE, MEAN, PAIR_OF_LISTS, Sums, leave_one_out
 
 ITEMS = "items"
-"""The factor of items; that of names is `NAMES`, of differences of two groups that of two lists."""
+"""The factor of items. Names are the factor `NAMES`; in differences of groups, `PAIR_OF_LISTS`."""
 RANGE_STEPS = 2001
 WILSON = "effective Wilson"
 ANY_RATIO = "the other rate may be 0, so the ratio can be any number"
@@ -38,15 +38,17 @@ PAIR = (0, 1)
 
 
 class Claim(NamedTuple):
-    """What is known of a number over items and names.
+    """The interval and test of a number over items and names.
 
     Attributes:
-        low, high: both ends of its interval, NaN where there is none.
-        method: how it was made.
-        items_part: the share of its squared width that is due to items, NaN where names have none.
-        p: of no difference, NaN where that is not tested.
-        null_mean: what noise alone gives, NaN where that is 0.
-        reason: why there is no interval.
+        low: lower end of the interval, NaN without an interval.
+        high: upper end, likewise.
+        method: the name of the interval.
+        items_part: the share of the interval's squared width that is due to items, NaN if the
+            number has no names.
+        p: p of no difference, NaN if it is not tested.
+        null_mean: the expected number without any difference, NaN if that is 0.
+        reason: why there is no interval; None if there is one, or if the usual reasons apply.
     """
 
     low: float
@@ -106,14 +108,14 @@ class GroupDifference(NamedTuple):
     """The difference of two groups.
 
     Attributes:
-        centre: shape (1,), around what its interval lies.
-        sources: how it varies with items and, where they are known, names.
-        least_p: the least p that it may have.
+        centre: shape (1,), the centre of its interval.
+        sources: its variance over items, then over names if the groups have names.
+        p_floor: a smaller p is raised to it; 0 if there is none.
     """
 
     centre: FloatArray
     sources: Sequence[VarianceSource]
-    least_p: float
+    p_floor: float
 
     @property
     def variances(self) -> list[float]:
@@ -131,11 +133,11 @@ class GroupDifference(NamedTuple):
     @property
     def p(self) -> float:
         """P of no difference."""
-        return float(np.maximum(p_values(self.centre, self.sources), self.least_p)[0])
+        return float(np.maximum(p_values(self.centre, self.sources), self.p_floor)[0])
 
 
 def estimate_group_difference(
-    groups: Sums, one: int, other: int, of_shares: bool
+    groups: Sums, one: int, other: int, *, has_shares: bool
 ) -> GroupDifference:
     """Returns the difference of two of some groups.
 
@@ -143,14 +145,14 @@ def estimate_group_difference(
         groups: the number of each group, with sums over items and perhaps over names.
         one: the place of a group.
         other: the place of the group that is subtracted.
-        of_shares: whether the numbers are shares.
+        has_shares: whether the numbers are shares.
     """
     items = pair_columns(groups.along[ITEMS].sums, one, other)
     of_names = []
     if NAMES in groups.along:
         names = pair_columns(groups.along[NAMES].sums, one, other)
         of_names.append(list_source(names))
-    if of_shares:
+    if has_shares:
         apart = estimate_share_differences(items)
         return GroupDifference(apart.centre, [apart.source, *of_names], float(apart.sign_flip_p[0]))
     totals = items.sum(axis=1)
@@ -164,8 +166,14 @@ def pair_columns(sums: FloatArray, one: int, other: int) -> FloatArray:
     return np.concatenate([sums[one], sums[other]], axis=-1)[None]
 
 
-def ratio_claim(groups: Sums, is_directed: bool, alpha: float) -> Claim:
-    """Returns the claim of the ratio of two shares, if not directed the smaller by the larger."""
+def ratio_claim(groups: Sums, *, is_directed: bool, alpha: float) -> Claim:
+    """Returns the interval of the ratio of two shares (MOVER-R).
+
+    Args:
+        groups: the shares of two groups.
+        is_directed: whether the ratio is first / second; else it is smaller / larger.
+        alpha: how often the interval misses.
+    """
     shares, items = shares_over_names(groups, alpha)
     one, other = (shares.only(place) for place in PAIR)
     lows, highs = share_ratio_interval(one, other)
@@ -195,7 +203,7 @@ def smaller_by_larger_ends(low: float, high: float) -> tuple[float, float]:
     return 1 / high, 1 / low if low > 0 else np.inf
 
 
-def gap_claim(groups: Sums, of_shares: bool, alpha: float) -> Claim:
+def gap_claim(groups: Sums, *, has_shares: bool, alpha: float) -> Claim:
     """Returns the claim of the largest difference of groups.
 
     Its ends are the largest ones of the sizes of all differences, which hold together (Bonferroni).
@@ -204,7 +212,7 @@ def gap_claim(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     """
     count = len(groups.keys)
     pairs = [
-        estimate_group_difference(groups, one, other, of_shares)
+        estimate_group_difference(groups, one, other, has_shares=has_shares)
         for one, other in combinations(range(count), 2)
     ]
     sizes = [without_sign(*pair.ends(alpha / len(pairs))) for pair in pairs]
@@ -215,7 +223,7 @@ def gap_claim(groups: Sums, of_shares: bool, alpha: float) -> Claim:
     group_variance = variances.sum(axis=1).mean() / 2
     return Claim(
         low,
-        min(high, 1.0) if of_shares else high,
+        min(high, 1.0) if has_shares else high,
         "differences of groups",
         mean_items_share(pairs, alpha) if NAMES in groups.along else np.nan,
         p,

@@ -139,8 +139,8 @@ def signed_root(square: FloatArray | float) -> FloatArray:
 
 
 def corrected_statistic(means: FloatArray, values: FloatArray, name: Statistic) -> float:
-    """Returns a statistic without what noise adds to it: the signed root of its square less that of
-    its noise floor.
+    """Returns a statistic corrected for noise: the signed root of (its square - that of its null
+    mean).
 
     Args:
         means: shape (subjects, attributes), the associations.
@@ -186,9 +186,10 @@ def held_out_strength(sums: FloatArray, counts: FloatArray) -> float:
 
 
 def held_out_associations(sums: FloatArray, counts: FloatArray, cluster: int) -> FloatArray:
-    """Returns for each subject its association in a cluster that is largest in all the others.
+    """Returns, shape (subjects,), held-out associations in a cluster.
 
-    It has the sign of the largest one.
+    Each is the one that is largest in the other clusters, with the sign that it has there as
+    positive; NaN for a subject without an association in both.
     """
     own_sums, own_counts = sums[..., cluster], counts[..., cluster]
     other_sums, other_counts = sums.sum(axis=-1) - own_sums, counts.sum(axis=-1) - own_counts

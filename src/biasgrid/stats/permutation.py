@@ -34,35 +34,37 @@ class PermutationResult(NamedTuple):
 
 
 def permutation_test(
-    values: FloatArray, counts: FloatArray, firsts: int | None, most: int, seed: int
+    values: FloatArray, counts: FloatArray, first_list_size: int | None, most: int, seed: int
 ) -> PermutationResult:
     """Permutes subjects independently in every cluster, all attributes of a cluster together.
 
     Valid where no subject differs from another in a way that clusters share.
 
     Args:
-        values: shape (subjects, attributes, clusters), of one list C of the subject's associations,
-            of two lists `utilities`; what was not asked does not count.
-        counts: how many comparisons there are, 0 where nothing was asked.
-        firsts: of two lists how many subjects are of the first, which stand first; None for one
-            list.
-        most: how many are drawn where there are too many to try all.
-        seed: seed of what is drawn.
+        values: shape (subjects, attributes, clusters): the associations C of one list, or
+            `utilities` of two lists. Values of which `counts` is 0 are ignored.
+        counts: the same shape, the number of comparisons, 0 if nothing was asked.
+        first_list_size: how many subjects, the leading ones, form the first of two lists; None for
+            one list. It decides what `values` are.
+        most: how many permutations are drawn if there are too many to try all.
+        seed: seed of the drawn permutations.
+
+    Returns:
+        p is NaN, of 0 permutations, with fewer than two clusters or without any association.
     """
     subjects, _, clusters = values.shape
     if clusters < 2:
         return PermutationResult(float("nan"), 0, exact=False)
-    # Shares of clusters: subjects of one list have other numbers of partners than those of the
-    # other.
+    # Weights, because subjects of one list may have more partners than those of the other.
     shares = np.nan_to_num(divide(counts, counts.sum(axis=-1, keepdims=True)))
     weighted = np.where(counts > 0, values, 0) * shares
-    asked = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
+    weighted = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
     as_measured = np.tile(np.arange(subjects), (1, clusters, 1))
-    observed = permuted_mu(asked, as_measured, firsts)[0]
+    observed = permuted_mu(weighted, as_measured, first_list_size)[0]
     if np.isnan(observed):
         return PermutationResult(float("nan"), 0, exact=False)
     # The same order in all clusters changes nothing in one list; in two it changes who is of which.
-    fixed = 1 if firsts is None else 0
+    fixed = 1 if first_list_size is None else 0
     # More than 20 subjects are too many in any case, and their factorial is no float.
     log_orders = (clusters - fixed) * np.log(float(factorial(min(subjects, 20))))
     exact = bool(log_orders <= np.log(MOST_PERMUTATIONS))
@@ -73,10 +75,10 @@ def permutation_test(
         orders = drawn_orders(subjects, clusters, fixed, size, most, seed)
     at_least = total = 0
     for some_orders in orders:
-        mu = permuted_mu(asked, some_orders, firsts)
+        mu = permuted_mu(weighted, some_orders, first_list_size)
         at_least += int(np.count_nonzero(mu >= observed - TOLERANCE))
         total += len(some_orders)
-    # Of drawn orders the measured one is one more.
+    # The measured order counts as one of the drawn ones, so that p is never 0.
     p = at_least / total if exact else (at_least + 1) / (total + 1)
     return PermutationResult(p, total, exact)
 
@@ -108,48 +110,52 @@ def drawn_orders(
         yield orders
 
 
-def permuted_mu(asked: FloatArray, orders: IntArray, firsts: int | None) -> FloatArray:
+def permuted_mu(weighted: FloatArray, orders: IntArray, first_list_size: int | None) -> FloatArray:
     """Returns mu of each order.
 
     Args:
-        asked: shape (clusters, subjects, attributes, 2), values times their weights, and the
-            weights.
-        orders: shape (orders, clusters, subjects), whose values each subject gets.
-        firsts: see `permutation_test`.
+        weighted: shape (clusters, subjects, attributes, 2): values times their
+            weights, and the weights.
+        orders: shape (orders, clusters, subjects): the position of the subject whose values each
+            subject gets.
+        first_list_size: see `permutation_test`.
     """
-    sums = np.zeros((len(orders), *asked.shape[1:]))
-    for cluster in range(len(asked)):
-        sums += asked[cluster][orders[:, cluster]]
+    sums = np.zeros((len(orders), *weighted.shape[1:]))
+    for cluster in range(len(weighted)):
+        sums += weighted[cluster][orders[:, cluster]]
     means = divide(sums[..., 0], sums[..., 1])
-    if firsts is not None:
-        means = as_associations(means, firsts)
+    if first_list_size is not None:
+        means = as_associations(means, first_list_size)
     return statistic(means, "mu")
 
 
-def as_associations(utilities: FloatArray, firsts: int) -> FloatArray:
+def as_associations(utilities: FloatArray, first_list_size: int) -> FloatArray:
     """Returns the associations of two lists: half of a utility less the mean of the other list.
 
     Args:
         utilities: shape (..., subjects, attributes).
-        firsts: how many subjects are of the first list.
+        first_list_size: how many subjects, the leading ones, form the first list.
     """
-    one, other = utilities[..., :firsts, :], utilities[..., firsts:, :]
+    one, other = utilities[..., :first_list_size, :], utilities[..., first_list_size:, :]
     one_mean = np.nanmean(one, axis=-2, keepdims=True)
     other_mean = np.nanmean(other, axis=-2, keepdims=True)
     return np.concatenate([(one - other_mean) / 2, (other - one_mean) / 2], axis=-2)
 
 
-def utilities(values: FloatArray, firsts: int | None) -> FloatArray:
-    """Puts subjects on one scale, so that C(x, y) is half the difference of theirs.
+def utilities(values: FloatArray, first_list_size: int | None) -> FloatArray:
+    """Returns utilities u of subjects, such that C(x, y) is (u(x) - u(y)) / 2.
 
     Args:
         values: shape (subjects, attributes, clusters), associations by cluster.
-        firsts: of two lists how many subjects are of the first; None for one list.
+        first_list_size: how many subjects, the leading ones, form the first of two lists; None for
+            one list.
     """
-    if firsts is None:
+    if first_list_size is None:
         return 2 * (len(values) - 1) / len(values) * values
-    mean = np.nanmean(values[:firsts], axis=0, keepdims=True)
-    return np.concatenate([2 * values[:firsts] - mean, 2 * values[firsts:] + mean])
+    mean = np.nanmean(values[:first_list_size], axis=0, keepdims=True)
+    return np.concatenate(
+        [2 * values[:first_list_size] - mean, 2 * values[first_list_size:] + mean]
+    )
 
 
 def permuted_distance(

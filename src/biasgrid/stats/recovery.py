@@ -14,7 +14,7 @@ from biasgrid.tables.measures import MEASURE_KEYS
 CellStrengths = Mapping[str, Mapping[str, str]]
 """For each dataset the strength that each of the trained models learned in it."""
 
-NAMES, GROUPS = "names", "groups"
+NAME_EFFECTS, GROUP_EFFECTS = "names", "groups"
 """What a known effect is of, in datasets whose subjects stand for groups."""
 LEAST = 1e-12
 """What differs by no more is the same but for rounding."""
@@ -32,9 +32,9 @@ def measured_and_synthetic(
 
     Returns:
         `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`,
-        `measured` and `of`; datasets and models in the order of the strengths. Where both groups of
-        subjects and these have a known effect, `of` tells `GROUPS` and `NAMES` apart; elsewhere it
-        is null.
+        `measured` and `of`; datasets and models in the order of the strengths. If both
+        groups of subjects and subjects have a known effect, `of` is `GROUP_EFFECTS` or
+        `NAME_EFFECTS`; else it is null.
     """
     trained = []
     for dataset, strength_of_models in strengths.items():
@@ -56,7 +56,7 @@ def measured_and_synthetic(
     )
     is_of_group = pl.any_horizontal(pl.col(group_keys("who")).is_not_null())
     has_groups = is_of_group.any().over("dataset")
-    of = pl.when(is_of_group).then(pl.lit(GROUPS)).otherwise(pl.lit(NAMES))
+    of = pl.when(is_of_group).then(pl.lit(GROUP_EFFECTS)).otherwise(pl.lit(NAME_EFFECTS))
     return pairs.drop_nulls("measured").select(
         "dataset",
         "model",

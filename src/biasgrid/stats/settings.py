@@ -11,7 +11,7 @@ from biasgrid.tables.claims.numbers import ANY_RANGE, RANGES
 from biasgrid.tables.metric import Unit
 
 ANY_VALUE = ANY_RANGE
-"""Between what numbers without a range are."""
+"""The range of numbers without limits."""
 
 
 class StatisticsSettings(NamedTuple):
@@ -46,7 +46,7 @@ class StatisticsSettings(NamedTuple):
         return 1 - self.level
 
     def range_of(self, measure: str) -> tuple[float, float]:
-        """Returns between what a measure's numbers are."""
+        """Returns the range of a measure: its own, else that of its unit, else no limits."""
         if measure in self.ranges:
             return self.ranges[measure]
         unit = self.units.get(measure)

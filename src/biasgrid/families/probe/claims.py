@@ -160,9 +160,11 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
         # Of more than two groups, or of means, no interval of a ratio is known.
         if not metric.has_shares or len(groups.keys) > len(PAIR):
             return None
-        return ratio_claim(groups, metric.is_signed, alpha)
+        return ratio_claim(groups, is_directed=metric.is_signed, alpha=alpha)
     # The difference of two named groups is a plain one.
-    return None if metric.is_signed else gap_claim(groups, metric.has_shares, alpha)
+    return (
+        None if metric.is_signed else gap_claim(groups, has_shares=metric.has_shares, alpha=alpha)
+    )
 
 
 def items_part(parts: Mapping[ClaimKey, float], rows: pl.DataFrame) -> pl.DataFrame:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from biasgrid.base.arrays import FloatArray, divide
+from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.stats.intervals import VarianceSource, half_width
 from biasgrid.stats.noise.jackknife import jackknife
 from biasgrid.stats.noise.random_factors import (
@@ -279,7 +279,7 @@ def left_out_source(without: FloatArray) -> VarianceSource:
 
 FEWEST_NAMES = 3
 """Without one of them two are left, which tell how much names differ."""
-UNKNOWN = (
+TOO_FEW_GROUPS_KNOWN = (
     "fewer than half of the associations of groups have two clusters, and two names of each group"
 )
 
@@ -361,17 +361,20 @@ def strength_without_names(sums: Sums) -> tuple[FloatArray, list[int]]:
 
 
 def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
-    """Returns a strength of groups with its interval.
+    """Returns a row with the strength of groups and its jackknife interval.
 
-    It is a jackknife over clusters, names and formats, three each at least.
+    The strength is a signed root of (mean square - noise), negative if the noise is larger. The
+    interval is over clusters, names and formats, of which there must be at least three each.
 
-    Noise that a name has in one cluster is in the variance over clusters and in that over names.
-    The value and the lower end go by the sum of all, which is too large by that noise; the upper
-    end by the largest one, which is not. As of strengths of single names it is at least that of the
-    logarithm, as clusters that multiply make sizes skewed, where the size is told from 0.
+    The variances over clusters and over names both contain the noise that a name has in one
+    cluster. The value and the lower end subtract their sum, so they are too small rather than too
+    large; the upper end subtracts only the largest variance. If the strength is significant the
+    upper end is at least that of the log scale, because clusters that multiply all associations
+    skew the distribution of a size.
 
     Args:
-        sums: associations of groups, clustered.
+        sums: associations of groups, from `Sums.clustered`, along templates, names of groups
+            (`NAMES`, `PARTNERS`) and perhaps prompt formats.
         settings: the level.
 
     Returns:
@@ -387,37 +390,55 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
         "value": None,
     }
     if 2 * known.sum() < len(known):
-        return row | {"reason": UNKNOWN}
+        return row | {"reason": TOO_FEW_GROUPS_KNOWN}
     value = row["value"] = group_strength(sums)
     names, groups = strength_without_names(sums)
     if clusters < FEWEST_FOR_INTERVAL or min(map(groups.count, groups)) < FEWEST_NAMES:
         few = f"fewer than {FEWEST_FOR_INTERVAL} clusters, or {FEWEST_NAMES} names of a group"
         return row | {"reason": few}
-    # The strength without each unit, and the group of each unit.
-    sides = [(strength_without_units(sums, TEMPLATES), [0] * clusters), (names, groups)]
+    left_out = [
+        LeftOut.from_one_group(strength_without_units(sums, TEMPLATES)),
+        LeftOut(names, np.array(groups)),
+    ]
     if PROMPT_FORMATS in sums.along:
         formats = strength_without_units(sums, PROMPT_FORMATS)
         if len(formats) < FEWEST_FOR_INTERVAL:
             return row | {"reason": f"fewer than {FEWEST_FOR_INTERVAL} prompt formats"}
-        sides.append((formats, [0] * len(formats)))
-    half = half_width([grouped_jackknife_source(*side) for side in sides], settings.alpha)[0]
+        left_out.append(LeftOut.from_one_group(formats))
+    half = half_width([grouped_jackknife_source(units) for units in left_out], settings.alpha)[0]
     if not half > 0:
         return row | {"reason": "the same without any one of its clusters and names"}
-    # A size is not below 0, whatever is left of it without noise.
-    high = max(float(root_without_noise(sums.values, variances.max(axis=0))) + half, 0.0)
-    if value > half and all((without > 0).all() for without, _ in sides):
-        of_logs = [grouped_jackknife_source(np.log(without), groups) for without, groups in sides]
-        high = max(high, value * np.exp(half_width(of_logs, settings.alpha)[0]))
+    # A size is not below 0, even if less than nothing is left of it without noise.
+    largest_variance = variances.max(axis=0)
+    high = max(float(root_without_noise(sums.values, largest_variance)) + half, 0.0)
+    if value > half and all((units.strengths > 0).all() for units in left_out):
+        logs = [units._replace(strengths=np.log(units.strengths)) for units in left_out]
+        log_sources = [grouped_jackknife_source(units) for units in logs]
+        high = max(high, value * np.exp(half_width(log_sources, settings.alpha)[0]))
     return row | {"low": float(value - half), "high": float(high), "method": "combined"}
 
 
-def grouped_jackknife_source(without: FloatArray, groups: Sequence[int]) -> VarianceSource:
-    """Returns the jackknife variance of a number without each unit, shape (1,).
+class LeftOut(NamedTuple):
+    """The strength without each unit of a factor; arrays of shape (units,).
 
-    Only units of the same group are alike.
+    Attributes:
+        strengths: the strength without the unit.
+        group_of: a number for the group of the unit. Only units of one group are exchangeable.
     """
-    group_of = np.array(groups)
-    apart = Deviations.from_values(without[None], group_of)
-    counts = np.array([np.count_nonzero(group_of == group) for group in group_of])
-    variance = ((counts - 1) / counts * apart.values**2).sum(axis=1)
-    return VarianceSource(variance, apart.df)
+
+    strengths: FloatArray
+    group_of: IntArray
+
+    @classmethod
+    def from_one_group(cls, strengths: FloatArray) -> LeftOut:
+        """Takes all units for exchangeable."""
+        return cls(strengths, np.zeros(len(strengths), dtype=np.int64))
+
+
+def grouped_jackknife_source(left_out: LeftOut) -> VarianceSource:
+    """Returns the jackknife variance of a strength over units in groups, shape (1,)."""
+    groups = left_out.group_of
+    deviations = Deviations.from_values(left_out.strengths[None], groups)
+    counts = np.array([np.count_nonzero(groups == group) for group in groups])
+    variance = ((counts - 1) / counts * deviations.values**2).sum(axis=1)
+    return VarianceSource(variance, deviations.df)

@@ -23,12 +23,12 @@ FEWEST_VARIANCES = 10
 
 
 class Prior(NamedTuple):
-    """What the variances of like numbers have in common.
+    """The prior distribution of the variances of similar numbers.
 
     Attributes:
-        df: how many degrees of freedom it is worth; 0 where there is none, infinite where all
-            variances are one.
-        variance: the variance of a cluster's value; where it grows with numbers, shape (numbers,).
+        df: how many degrees of freedom the prior is worth. 0: there is none; infinite: all numbers
+            have the same variance.
+        variance: the prior variance of a cluster's value; shape (numbers,) if there is a trend.
     """
 
     df: float
@@ -42,8 +42,8 @@ class Trend(NamedTuple):
     """How variances grow with the size of numbers.
 
     Attributes:
-        logs: shape (numbers,), what is expected of `unbiased_logs`.
-        parameters: how many were fitted.
+        logs: shape (numbers,), the expected `unbiased_logs`.
+        parameters: the number of fitted parameters.
     """
 
     logs: FloatArray
@@ -51,7 +51,7 @@ class Trend(NamedTuple):
 
 
 def unbiased_logs(variances: FloatArray, df: FloatArray) -> FloatArray:
-    """Returns the logarithms of variances, less what few degrees of freedom take off their mean."""
+    """Returns the logarithms of variances, corrected for their bias at few degrees of freedom."""
     return np.asarray(np.log(variances) - psi(df / 2) + np.log(df / 2))
 
 

@@ -223,7 +223,7 @@ class PairVariance:
 
 
 def block_variances(
-    pair: PairVariance, gamma: AssociationsByCluster, firsts: int | None, formats: int = 1
+    pair: PairVariance, gamma: AssociationsByCluster, first_list_size: int | None, formats: int = 1
 ) -> Iterator[dict[str, Any]]:
     """Yields the sources of variance, and indices, of each block of attributes.
 
@@ -233,7 +233,7 @@ def block_variances(
         pair: the variance of single pairs.
         gamma: the associations by cluster or, with several prompt formats, by cluster and format,
             the latter varying fastest.
-        firsts: of two lists how many subjects are of the first.
+        first_list_size: see `permutation.permutation_test`.
         formats: how many prompt formats there are.
     """
     asked = gamma.counts > 0
@@ -245,7 +245,7 @@ def block_variances(
         is_complete = bool(pattern.any() and asked[:, attributes][:, :, pattern].all())
         if not (is_complete and is_crossed(pattern, formats)):
             continue
-        scale = utilities(gamma.values[:, attributes][:, :, pattern], firsts)
+        scale = utilities(gamma.values[:, attributes][:, :, pattern], first_list_size)
         crossed = scale.reshape(*scale.shape[:2], -1, formats)
         components = variance_components(crossed.mean(axis=3))
         if components is None:
