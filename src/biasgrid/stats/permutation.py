@@ -57,8 +57,9 @@ def permutation_test(
         return PermutationResult(float("nan"), 0, exact=False)
     # Weights, because subjects of one list may have more partners than those of the other.
     shares = np.nan_to_num(divide(counts, counts.sum(axis=-1, keepdims=True)))
-    weighted = np.where(counts > 0, values, 0) * shares
-    weighted = np.ascontiguousarray(np.moveaxis(np.stack([weighted, shares], axis=-1), 2, 0))
+    products = np.where(counts > 0, values, 0) * shares
+    columns = np.stack([products, shares], axis=-1)
+    weighted = np.ascontiguousarray(np.moveaxis(columns, 2, 0))
     as_measured = np.tile(np.arange(subjects), (1, clusters, 1))
     observed = permuted_mu(weighted, as_measured, first_list_size)[0]
     if np.isnan(observed):

@@ -408,13 +408,11 @@ def strength_row(sums: Sums, settings: StatisticsSettings) -> dict[str, Any]:
     half = half_width([grouped_jackknife_source(units) for units in left_out], settings.alpha)[0]
     if not half > 0:
         return row | {"reason": "the same without any one of its clusters and names"}
-    # A size is not below 0, even if less than nothing is left of it without noise.
     largest_variance = variances.max(axis=0)
+    # A size is not below 0, even if less than nothing is left of it without noise.
     high = max(float(root_without_noise(sums.values, largest_variance)) + half, 0.0)
-    if value > half and all((units.strengths > 0).all() for units in left_out):
-        logs = [units._replace(strengths=np.log(units.strengths)) for units in left_out]
-        log_sources = [grouped_jackknife_source(units) for units in logs]
-        high = max(high, value * np.exp(half_width(log_sources, settings.alpha)[0]))
+    if value > half:
+        high = max(high, log_scale_end(value, left_out, settings.alpha))
     return row | {"low": float(value - half), "high": float(high), "method": "combined"}
 
 
@@ -433,6 +431,18 @@ class LeftOut(NamedTuple):
     def from_one_group(cls, strengths: FloatArray) -> LeftOut:
         """Takes all units for exchangeable."""
         return cls(strengths, np.zeros(len(strengths), dtype=np.int64))
+
+
+def log_scale_end(value: float, left_out: Sequence[LeftOut], alpha: float) -> float:
+    """Returns the upper end of a strength's interval on the log scale.
+
+    Minus infinity if a strength without some unit is not above 0, so that it has no logarithm.
+    """
+    if not all((units.strengths > 0).all() for units in left_out):
+        return -np.inf
+    logs = [units._replace(strengths=np.log(units.strengths)) for units in left_out]
+    log_sources = [grouped_jackknife_source(units) for units in logs]
+    return float(value * np.exp(half_width(log_sources, alpha)[0]))
 
 
 def grouped_jackknife_source(left_out: LeftOut) -> VarianceSource:
