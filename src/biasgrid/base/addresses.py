@@ -166,8 +166,8 @@ def prepare_proxies() -> None:
         InputError: it names one that cannot be a proxy, for which their own messages do not help.
     """
     if list(environment_proxies("http", "https", "all")):
-        named = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
-        hosts = dict.fromkeys(filter(None, [*named, *THIS_MACHINE]))
+        excluded_hosts = (os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or "").split(",")
+        hosts = dict.fromkeys(filter(None, [*excluded_hosts, *THIS_MACHINE]))
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 
@@ -212,10 +212,14 @@ def bypasses_proxy(host: str, host_and_port: str) -> bool:
     """
     from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
 
-    named = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    if proxy_bypass_environment(host_and_port, {"no": named}):
+    excluded_hosts = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    if proxy_bypass_environment(host_and_port, {"no": excluded_hosts}):
         return True
-    return any(is_in_network(host, each.strip()) for each in named.split(",") if "/" in each)
+    return any(
+        is_in_network(host, network.strip())
+        for network in excluded_hosts.split(",")
+        if "/" in network
+    )
 
 
 def is_in_network(host: str, network: str) -> bool:
@@ -248,8 +252,8 @@ def hide_secrets(text: str, secrets: Iterable[str]) -> str:
 def hide_base64(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
     """Yields the parts of a text, with stars in place of words in base64 that match a pattern."""
     rest = 0
-    for found in encoded.finditer(text):
-        start, end = found.span()
+    for match in encoded.finditer(text):
+        start, end = match.span()
         if end <= rest:
             continue
         while start > rest and text[start - 1] in BASE64:

@@ -369,15 +369,15 @@ def own_words(path: str, _version: tuple[int, int]) -> Language:
     """
     _, content = read_language_file(path)
     own = make_language(content.model_dump())
-    known = Language()
+    default_words = Language()
     for language in shipped_languages().values():
         if language.name == own.name:
-            known = language
+            default_words = language
             break
     changes = {key: getattr(own, key) for key in content.model_fields_set}
     for key in PHRASES:
-        changes[key] = (*getattr(own, key), *getattr(known, key))
-    return replace(known, **changes)
+        changes[key] = (*getattr(own, key), *getattr(default_words, key))
+    return replace(default_words, **changes)
 
 
 def make_language(content: Mapping[str, Any]) -> Language:

@@ -89,8 +89,8 @@ def error_problem(detail: ErrorDetails, allowed: list[str]) -> str:
     if context.get("pattern") in SECRET_PATTERNS:
         return "a value that is not shown, because it may be a secret"
     if kind == "value_error" and isinstance(context["error"], KeysError):
-        given = [key for key, setting in value.items() if setting is not None]
-        return f"has {', '.join(given) or 'no keys'}"
+        keys = [key for key, setting in value.items() if setting is not None]
+        return f"has {', '.join(keys) or 'no keys'}"
     return f"{value_text(value)}{nearest_name(str(value), allowed)}"
 
 

@@ -84,18 +84,18 @@ def normal_form(name: str) -> str:
 
 
 def similar_names(
-    names: Iterable[str], form: Callable[[str], str] = fold_name
+    valid_names: Iterable[str], form: Callable[[str], str] = fold_name
 ) -> Iterator[tuple[str, str]]:
     """Yields names whose form is equal to that of an earlier name, each with the first such name.
 
     Equal names count as one name.
 
     Args:
-        names: the names.
+        valid_names: the names.
         form: `fold_name`, which ignores case, or `normal_form`.
     """
     first: dict[str, str] = {}
-    for name in dict.fromkeys(names):
+    for name in dict.fromkeys(valid_names):
         other = first.setdefault(form(name), name)
         if other != name:
             yield name, other

@@ -274,10 +274,10 @@ def table_records(
 
 
 def missing_columns(
-    path: Path, names: Sequence[str], columns: Sequence[str], expected: str
+    path: Path, required_columns: Sequence[str], columns: Sequence[str], expected: str
 ) -> Iterator[Fault]:
     """Yields a fault for each column that is not among the names in the first line of a table."""
     for name in columns:
-        if name not in names:
-            problem = f"no column {name!r}{nearest_name(name, names)}"
+        if name not in required_columns:
+            problem = f"no column {name!r}{nearest_name(name, required_columns)}"
             yield Fault(str(path), "line 1", problem, expected)

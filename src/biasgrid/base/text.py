@@ -132,8 +132,10 @@ def _checked(content: Any, file: str) -> Any:
     text = json.dumps(content, ensure_ascii=False)
     half = HALF_CHARACTER.search(text)
     if half is not None:
-        shown = text[max(0, half.start() - SHOWN_BEFORE) : half.end()]
-        faults.append(Fault(file, "", f"{shown!a} ends with half a character", "whole characters"))
+        excerpt = text[max(0, half.start() - SHOWN_BEFORE) : half.end()]
+        faults.append(
+            Fault(file, "", f"{excerpt!a} ends with half a character", "whole characters")
+        )
     else:
         for where, name in islice(hidden_within(content), MOST_SHOWN):
             faults.append(Fault(file, where, f"contains {name}", VISIBLE_CHARACTERS))

@@ -97,9 +97,9 @@ for _panel, _commands in COMMANDS.items():
             app.command(_name, cls=Command, rich_help_panel=_panel, epilog=_epilog)(_command)
 
 
-def print_version(asked: bool) -> None:
+def print_version(is_asked: bool) -> None:
     """Prints the version and ends, where it is asked for."""
-    if asked:
+    if is_asked:
         print_text(f"biasgrid {package_version()}")
         raise typer.Exit
 

@@ -43,19 +43,21 @@ def days_as_text(content: Any) -> Any:
     return content.isoformat() if isinstance(content, date) else content
 
 
-def load_config(path: str | Path, given: dict[str, Any] | None = None) -> Config:
+def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
     """Reads a config and checks it.
 
     Args:
         path: its file; the code of its `plugins` is run.
-        given: keys that replace those of the file.
+        overrides: keys that replace those of the file.
 
     Raises:
         InputError: with every fault; see `parse_config`.
     """
-    document, given = read_document(path), given or {}
-    folders = ConfigFolders.of([path], given)
-    return parse_config(document.content | given, str(path), document.lines_but(given), folders)
+    document, overrides = read_document(path), overrides or {}
+    folders = ConfigFolders.of([path], overrides)
+    return parse_config(
+        document.content | overrides, str(path), document.lines_but(overrides), folders
+    )
 
 
 def parse_config(

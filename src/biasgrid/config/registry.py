@@ -213,14 +213,14 @@ class Plugin:
                 problem = f"names {path}, whose SOURCES includes {source!r}"
                 raise PluginError(problem, f"{one_of(SOURCES)}, or none at all")
 
-    def check_stage(self, part: str, names: Iterable[str]) -> None:
+    def check_stage(self, part: str, function_names: Iterable[str]) -> None:
         """Refuses a family that lacks the module of a stage, or a name in it.
 
         Files are parsed, modules of installed packages imported.
 
         Args:
             part: the stage, a key of `STAGES` or `SYNTHETIC_STAGE`.
-            names: the names that the module must define.
+            function_names: the names that the module must define.
 
         Raises:
             PluginError: with the first name that is missing, also if the whole module is.
@@ -232,7 +232,7 @@ class Plugin:
             defined = set(dir(load(reference)))
         else:
             defined = set()
-        for name in names:
+        for name in function_names:
             if name not in defined:
                 raise PluginError(f"lacks `{name}`", f"it in {reference}: see docs/extending.md")
 

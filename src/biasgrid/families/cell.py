@@ -101,8 +101,8 @@ def find_in_parts(
         return find([observations])
     if find not in observations.found:
         observations.found[find] = find(observations)
-    found: Found = observations.found[find]
-    return found
+    location: Found = observations.found[find]
+    return location
 
 
 def whole_table(observations: Observations) -> pl.DataFrame:

@@ -157,16 +157,18 @@ class Sentences:
             about: the values of `explained`, which name the number.
         """
         rows = self.rows(cell, about)
-        named = {name: pl.lit(about[name]) for name in self.explained if name not in rows.columns}
-        table = self.with_texts(rows.with_columns(ROUNDED, **named), cell)
-        compared = self.view.compared if "partner" in table.columns else ()
-        if compared:
-            texts = {APART[name]: name for name in compared}
+        key_values = {
+            name: pl.lit(about[name]) for name in self.explained if name not in rows.columns
+        }
+        table = self.with_texts(rows.with_columns(ROUNDED, **key_values), cell)
+        compared_texts = self.view.compared if "partner" in table.columns else ()
+        if compared_texts:
+            texts = {APART[name]: name for name in compared_texts}
             partners = table.select(partner="instance", **texts).unique("partner")
             table = table.join(partners, on="partner", how="left", maintain_order="left")
         columns = [name for name in EVIDENCE.columns if name in table.columns]
-        apart = [words_apart(name, APART[name]) for name in compared]
-        return table.select(*columns, *apart)
+        lacking_words = [words_apart(name, APART[name]) for name in compared_texts]
+        return table.select(*columns, *lacking_words)
 
     def instances(self, path: Path, about: Mapping[str, str]) -> pl.DataFrame:
         """Reads the instances that a number is made of.
@@ -192,8 +194,8 @@ class Sentences:
             rows = rows.join(texts, on="instance", maintain_order="left")
         if self.said in cell.predictions.collect_schema():
             response = pl.col(self.said).cast(pl.String)
-            wanted = cell.predictions.filter(is_wanted)
-            answers = wanted.select("instance", response=response).collect()
+            predictions = cell.predictions.filter(is_wanted)
+            answers = predictions.select("instance", response=response).collect()
             rows = rows.join(answers, on="instance", how="left", maintain_order="left")
             # Rows may have a label for answers without words.
             own = ["said"] if "said" in rows.columns else []
@@ -254,14 +256,14 @@ def with_roles(
     return ordered.with_columns(role=role).drop_nulls("role")
 
 
-def words_apart(name: str, apart: str) -> pl.Expr:
-    """Returns the words of a text that its partner's, in the column `apart`, lacks."""
+def words_apart(name: str, partner_column: str) -> pl.Expr:
+    """Returns the words of a text that its partner's, in the column `partner_column`, lacks."""
 
     def lacking_words(row: Mapping[str, str | None]) -> str | None:
-        return differing_words(row[name], row[apart])
+        return differing_words(row[name], row[partner_column])
 
-    texts = pl.struct(name, apart)
-    return texts.map_elements(lacking_words, return_dtype=pl.String).alias(apart)
+    texts = pl.struct(name, partner_column)
+    return texts.map_elements(lacking_words, return_dtype=pl.String).alias(partner_column)
 
 
 def example_payloads(

@@ -43,10 +43,10 @@ class Expansion:
         """
         if self.build is not None:
             return self.build(numbers)
-        wanted = pl.Series(numbers, dtype=pl.UInt32)
+        instance_numbers = pl.Series(numbers, dtype=pl.UInt32)
         tables = []
         for part in self.parts:
-            rows = part.filter(pl.col("instance").is_in(wanted.implode()))
+            rows = part.filter(pl.col("instance").is_in(instance_numbers.implode()))
             tables.append(rows.select("instance", *request_columns(rows.columns)))
             # Parts may be many, and none behind the last number is needed.
             if not part.is_empty() and part["instance"][-1] >= numbers[-1]:
@@ -76,11 +76,11 @@ def expand_rows(
     return Expansion(schema, [counted.select(list(schema.columns))], facts or {})
 
 
-def coverage_of_design(asked: Mapping[str, int], whole: Mapping[str, int]) -> dict[str, Any]:
+def coverage_of_design(counts: Mapping[str, int], whole: Mapping[str, int]) -> dict[str, Any]:
     """Returns the share of a dataset that is asked, for `tables.claims.facts`.
 
     Args:
-        asked: how many rows, subjects, templates and so on are asked.
+        counts: how many rows, subjects, templates and so on are asked.
         whole: how many there are, without `limit` and `sample`.
     """
-    return {COVERAGE: {name: [count, whole[name]] for name, count in asked.items()}}
+    return {COVERAGE: {name: [count, whole[name]] for name, count in counts.items()}}

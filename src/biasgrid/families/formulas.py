@@ -91,18 +91,18 @@ def with_cases(table: pl.DataFrame, is_measured: pl.Expr) -> pl.DataFrame:
     return table.with_columns(n=n, left_out=1 - n)
 
 
-def parts_by_keys(table: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
+def parts_by_keys(table: pl.DataFrame, key_names: Sequence[str]) -> tuple[pl.DataFrame, IntArray]:
     """Divides rows by some of their keys; without any they are one part.
 
     Returns:
         What each part is about, and the part of each row.
     """
-    if not names:
+    if not key_names:
         return pl.DataFrame({"options": [""]}), np.zeros(len(table), dtype=np.int64)
-    rows = table.select(names)
+    rows = table.select(key_names)
     keys = rows.unique(maintain_order=True)
     numbered = keys.with_row_index("number")
-    numbers = rows.join(numbered, on=names, nulls_equal=True, maintain_order="left")["number"]
+    numbers = rows.join(numbered, on=key_names, nulls_equal=True, maintain_order="left")["number"]
     return keys, numbers.to_numpy().astype(np.int64)
 
 

@@ -104,8 +104,8 @@ class OutcomeDifference(NamedTuple):
     @property
     def size(self) -> float:
         """The absolute difference of both rates."""
-        one, other = self.rates
-        return abs(one - other)
+        rate, other_rate = self.rates
+        return abs(rate - other_rate)
 
     @property
     def told(self) -> str:
@@ -178,23 +178,23 @@ def largest_difference(part: Sums, settings: StatisticsSettings) -> OutcomeDiffe
     )
 
 
-def row_of_largest(row: pl.DataFrame, count: int) -> pl.DataFrame:
+def row_of_largest(row: pl.DataFrame, difference_count: int) -> pl.DataFrame:
     """Returns the row of the largest of some differences as a row of a whole cell.
 
     Args:
         row: its estimate.
-        count: the number of differences, by which p is multiplied (Bonferroni).
+        difference_count: the number of differences, by which p is multiplied (Bonferroni).
     """
     keys = null_columns([key for key in KEYS_OF_DIFFERENCES if key != "bias_type"])
     # They are of this difference among others of its kind, and say nothing of a whole cell.
     unknown = dict.fromkeys(("q", "holm", "selected_low", "selected_high"))
-    p = (pl.col("p") * count).clip(upper_bound=1)
+    p = (pl.col("p") * difference_count).clip(upper_bound=1)
     return row.with_columns(*keys, p=p, **unknown)
 
 
-def null_columns(names: Iterable[str]) -> list[pl.Expr]:
+def null_columns(column_names: Iterable[str]) -> list[pl.Expr]:
     """Returns columns of texts that are null everywhere."""
-    return [pl.lit(None, pl.String).alias(name) for name in names]
+    return [pl.lit(None, pl.String).alias(name) for name in column_names]
 
 
 def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
@@ -209,12 +209,12 @@ def refusals_differ(largest: Sequence[OutcomeDifference]) -> pl.DataFrame:
         A row of measures, whose `flag` says which it is, and whose p is that of the difference.
     """
     is_found = is_significant("p").fill_null(value=False)
-    significant = [each for each in largest if each.row.select(is_found).item()]
+    significant = [difference for difference in largest if difference.row.select(is_found).item()]
     # What is refused is often counted as not found, too: of equal differences the first measure in
     # this order is told.
     order = list(OUTCOME_DIFFERENCES)
-    ranked = sorted(significant, key=lambda each: order.index(each.measure))
-    strongest = max(ranked, key=lambda each: round(each.size, DECIMALS), default=None)
+    ranked = sorted(significant, key=lambda difference: order.index(difference.measure))
+    strongest = max(ranked, key=lambda difference: round(difference.size, DECIMALS), default=None)
     row = {
         "measure": REFUSALS_DIFFER,
         "options": "",

@@ -111,14 +111,16 @@ class OwnPage(Protocol):
 class Examples(Sequence[dict[str, Any]]):
     """Sentences behind numbers, the most important ones first, each made when it is asked for."""
 
-    def __init__(self, count: int, make: Callable[[int, int], list[dict[str, Any]]]) -> None:
+    def __init__(
+        self, example_count: int, make: Callable[[int, int], list[dict[str, Any]]]
+    ) -> None:
         """Keeps how they are made.
 
         Args:
-            count: how many there are.
+            example_count: how many there are.
             make: makes those from one place on and before another one.
         """
-        self._count, self._make = count, make
+        self._count, self._make = example_count, make
 
     def __len__(self) -> int:
         return self._count
@@ -135,7 +137,7 @@ class Examples(Sequence[dict[str, Any]]):
             return self._make(places, places + 1)[0]
         if places.step == 1:
             return self._make(places.start, places.stop)
-        return [self[each] for each in places]
+        return [self[place] for place in places]
 
 
 SCALE = 10_000
@@ -176,16 +178,16 @@ def in_ten_thousandths(values: pl.Series) -> list[float | None]:
 
 
 def page_rows(
-    rows: pl.DataFrame, names: Sequence[str], numbers: Sequence[str]
+    rows: pl.DataFrame, text_columns: Sequence[str], numbers: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Returns rows as dictionaries, in which numbers are in ten-thousandths.
 
     Args:
         rows: the rows.
-        names: columns that are taken as they are.
+        text_columns: columns that are taken as they are.
         numbers: columns of numbers.
     """
-    columns = {name: rows[name].to_list() for name in names}
+    columns = {name: rows[name].to_list() for name in text_columns}
     columns |= {name: in_ten_thousandths(rows[name]) for name in numbers}
     values = zip(*columns.values(), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in values]

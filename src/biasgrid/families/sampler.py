@@ -102,26 +102,26 @@ def sampled_strata(strata: IntArray, hashes: Digests, sample: Sample) -> IntArra
     return np.array(units[: max(count, len(firsts))], np.int64)
 
 
-def first_units(strata: IntArray, hashes: Digests, count: int) -> IntArray:
-    """Returns the first `count` units of the order; see the head of this file.
+def first_units(strata: IntArray, hashes: Digests, unit_count: int) -> IntArray:
+    """Returns the first `unit_count` units of the order; see the head of this file.
 
     Args:
         strata: shape (units, levels), the number of the stratum of each unit at each level.
         hashes: shape (units,), from `seeded_hashes`. Of strata of one size, the one with the
             smallest hash is first.
-        count: how many units are taken; at most all.
+        unit_count: how many units are taken; at most all.
     """
     if not strata.shape[1]:
-        return np.argsort(hashes, kind="stable")[:count]
+        return np.argsort(hashes, kind="stable")[:unit_count]
     parts = sorted(parts_of(strata[:, 0]), key=lambda part: int(hashes[part].min()))
-    turns = np.array(serving_order([len(part) for part in parts], count), np.int64)
+    turns = np.array(serving_order([len(part) for part in parts], unit_count), np.int64)
     counts = np.bincount(turns, minlength=len(parts))
     # Without parts there are no units, and `concatenate` needs an array.
     units = [np.zeros(0, np.int64)]
     for part, number in zip(parts, counts, strict=True):
         first = first_units(strata[part, 1:], hashes[part], int(number))
         units.append(part[first])
-    order = np.empty(count, np.int64)
+    order = np.empty(unit_count, np.int64)
     # The turns of a part, in ascending order, are the places of its units.
     order[np.argsort(turns, kind="stable")] = np.concatenate(units)
     return order

@@ -186,7 +186,7 @@ def balanced_rows(
 
 
 def closest(
-    places: Sequence[int], wanted: Sequence[int], frequencies: Sequence[float]
+    places: Sequence[int], targets: Sequence[int], frequencies: Sequence[float]
 ) -> list[int]:
     """Returns as many places as are wanted, with the most similar frequencies.
 
@@ -197,7 +197,7 @@ def closest(
     logs = [log(frequencies[place]) for place in places]
     # A ratio of 2 and a ratio of 1/2 are equally far from 1: their logarithms are.
     costs = []
-    for place in wanted:
+    for place in targets:
         own = log(frequencies[place])
         costs.append([abs(own - other) for other in logs])
     _, columns = linear_sum_assignment(costs)

@@ -48,16 +48,16 @@ def unknown_tokens(predictions: pl.LazyFrame) -> Iterator[Check]:
     """
     if "unknown" not in predictions.collect_schema():
         return
-    unknown, known = sum_and_count(predictions, pl.col("unknown"))
-    if known:
-        yield Check("unknown_tokens", unknown / known, known)
+    unknown, counted_rows = sum_and_count(predictions, pl.col("unknown"))
+    if counted_rows:
+        yield Check("unknown_tokens", unknown / counted_rows, counted_rows)
 
 
 def sum_and_count(predictions: pl.LazyFrame, holds: pl.Expr) -> tuple[int, int]:
     """Returns in how many predictions something holds, and of how many that is known."""
     counts = predictions.select(sum=holds.sum(), count=holds.count()).collect()
-    total, known = counts.row(0)
-    return total, known
+    total, known_count = counts.row(0)
+    return total, known_count
 
 
 def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -65,18 +65,18 @@ def thought_marks(predictions: pl.LazyFrame) -> Iterator[Check]:
     if "response" not in predictions.collect_schema():
         return
     is_marked = pl.col("response").cast(pl.String).str.contains(rf"^{THOUGHT_MARK}")
-    marked, known = sum_and_count(predictions, is_marked)
+    marked, counted_rows = sum_and_count(predictions, is_marked)
     if marked:
-        yield Check("thought_marks", marked / known, known)
+        yield Check("thought_marks", marked / counted_rows, counted_rows)
 
 
 def over_limit(predictions: pl.LazyFrame) -> Iterator[Check]:
     """Yields the share of texts that are longer than they were to be, where there are any."""
     if "over_limit" not in predictions.collect_schema():
         return
-    longer, known = sum_and_count(predictions, pl.col("over_limit"))
+    longer, counted_rows = sum_and_count(predictions, pl.col("over_limit"))
     if longer:
-        yield Check("over_limit", longer / known, known)
+        yield Check("over_limit", longer / counted_rows, counted_rows)
 
 
 def equal_scores(scores: Scores) -> Iterator[Check]:
@@ -87,13 +87,13 @@ def equal_scores(scores: Scores) -> Iterator[Check]:
     """
     several = equal = 0
     for part in row_chunks(scores):
-        known = np.zeros(len(part), dtype=np.uint32)
+        score_counts = np.zeros(len(part), dtype=np.uint32)
         low, high = np.full((2, len(part)), np.nan)
         for column in part.T:
-            known += ~np.isnan(column)
+            score_counts += ~np.isnan(column)
             # The minimum of a number and NaN is the number.
             low, high = np.fmin(low, column), np.fmax(high, column)
-        has_several = known > 1
+        has_several = score_counts > 1
         several += int(np.count_nonzero(has_several))
         equal += int(np.count_nonzero(has_several & (low == high)))
     if several:
@@ -115,19 +115,19 @@ def saturated_scores(predictions: pl.LazyFrame) -> Iterator[Check]:
         yield Check("saturated_scores", saturated / moving, moving)
 
 
-def count_saturated(predictions: pl.DataFrame, names: Sequence[str]) -> tuple[int, int]:
+def count_saturated(predictions: pl.DataFrame, score_names: Sequence[str]) -> tuple[int, int]:
     """Counts instances whose scores are all 0 or 1, and those whose scores may be any.
 
     See `moving_scores`.
     """
     read = unparsed_scores(predictions.lazy()).collect()
-    if all(are_between(read[name]) for name in names):
+    if all(are_between(read[name]) for name in score_names):
         return 0, len(read)
     moving = moving_scores(read.lazy()).collect()
-    has_one = moving.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in names))
+    has_one = moving.filter(pl.all_horizontal(pl.col(name).list.max() == 1 for name in score_names))
     # Of a score s, s (1 - s) is 0 only if s is 0 or 1.
-    between = pl.element() * (1 - pl.element())
-    are_even = [pl.col(name).list.eval(between).list.max() == 0 for name in names]
+    variance = pl.element() * (1 - pl.element())
+    are_even = [pl.col(name).list.eval(variance).list.max() == 0 for name in score_names]
     saturated = has_one.select(pl.all_horizontal(are_even).sum()).item()
     return int(saturated), len(moving)
 
@@ -191,7 +191,9 @@ def unparsed_scores(predictions: pl.LazyFrame) -> pl.LazyFrame:
     return predictions.filter(scored_by.is_null() | is_unparsed)
 
 
-def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequence[str]) -> int:
+def count_constant(
+    instances: pl.LazyFrame, scores: pl.DataFrame, score_names: Sequence[str]
+) -> int:
     """Counts instances whose scores are those of all others with the same candidates.
 
     Some of the others must have other texts.
@@ -199,7 +201,7 @@ def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequenc
     Args:
         instances: with all columns.
         scores: `instance` and lists of scores; others are not looked at.
-        names: the names of the lists.
+        score_names: the names of the lists.
     """
     columns = instances.collect_schema()
     texts = [name for name in ("system", "text", "text_pair") if name in columns]
@@ -209,7 +211,7 @@ def count_constant(instances: pl.LazyFrame, scores: pl.DataFrame, names: Sequenc
     near = pl.col("instance").is_between(scores["instance"].min(), scores["instance"].max())
     requests = instances.filter(near).select("instance", *candidates, *texts).collect()
     rows = requests.join(scores, on="instance")
-    rows = rows.with_columns(all=pl.lit(0), said=pl.struct(names).rank("dense"))
+    rows = rows.with_columns(all=pl.lit(0), said=pl.struct(score_names).rank("dense"))
     groups = rows.group_by("all", *candidates).agg(
         pl.len(),
         pl.col("said").n_unique(),
@@ -309,20 +311,21 @@ def commonest_share(flag: str, rows: pl.DataFrame) -> Iterator[Check]:
         yield Check(flag, float(weight) / total, round(total), flag=str(name))
 
 
-def improbable(scores: Scores, beside: str = "") -> Iterator[Check]:
+def improbable(scores: Scores, alternative: str = "") -> Iterator[Check]:
     """Yields the share of instances whose candidates have next to no probability, if there are any.
 
     Args:
         scores: shape (instances, candidates), the probabilities of a masked language model, NaN
             behind the last one.
-        beside: what has more probability in the same place, as the text of the problem goes on.
+        alternative: the end of the problem's text, which names tokens with more probability in the
+            same place.
     """
     count = low = 0
     for part in row_chunks(scores):
         count += len(part)
         low += int(np.count_nonzero(np.nansum(part, axis=1) < LEAST_PROBABILITY))
     if count:
-        yield Check("improbable", low / count, count, flag=beside)
+        yield Check("improbable", low / count, count, flag=alternative)
 
 
 def low_mass(predictions: pl.LazyFrame) -> Iterator[Check]:
@@ -347,23 +350,23 @@ def row_chunks(scores: Scores) -> Iterator[FloatArray]:
             yield part[start : start + ROWS_CHECKED_AT_ONCE]
 
 
-def few_names(names: pl.DataFrame) -> Iterator[Check]:
+def few_names(group_names: pl.DataFrame) -> Iterator[Check]:
     """Yields how many names or terms the smallest group has, where names stand for groups.
 
     Where each group is a single name, such as a country, it is no sample of anything.
 
     Args:
-        names: `bias_type`, `group` and `name`; groups of one bias type are compared.
+        group_names: `bias_type`, `group` and `name`; groups of one bias type are compared.
     """
-    groups = names.drop_nulls().unique().group_by("bias_type", "group")
+    groups = group_names.drop_nulls().unique().group_by("bias_type", "group")
     sizes = groups.agg(count=pl.len().cast(pl.Int64))
     has_several_names = (pl.col("count").max() > 1).over("bias_type")
     has_several_groups = (pl.len() > 1).over("bias_type")
-    compared = sizes.filter(has_several_names & has_several_groups).sort("count", "group")
-    if len(compared):
-        smallest = compared.row(0, named=True)
+    compared_groups = sizes.filter(has_several_names & has_several_groups).sort("count", "group")
+    if len(compared_groups):
+        smallest = compared_groups.row(0, named=True)
         flag = str(smallest["group"])
-        yield Check("few_names", smallest["count"], len(compared), flag=flag)
+        yield Check("few_names", smallest["count"], len(compared_groups), flag=flag)
 
 
 class CheckedAnswers(NamedTuple):
@@ -392,7 +395,7 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
         answers: what the family says of its answers.
     """
     predictions = (cell.predictions,)
-    made: dict[Callable[..., Iterator[Check]], tuple[object, ...]] = {
+    arguments_by_check: dict[Callable[..., Iterator[Check]], tuple[object, ...]] = {
         unknown_tokens: predictions,
         over_limit: predictions,
         thought_marks: predictions,
@@ -406,7 +409,7 @@ def checks_of_cell(cell: MeasuredCell, answers: CheckedAnswers) -> Iterator[Chec
         one_answer: (answers.labels,),
         few_names: (answers.names,),
     }
-    for check, given in made.items():
+    for check, arguments in arguments_by_check.items():
         is_flag = cell.names is None or check.__name__ in cell.names
-        if is_flag and all(value is not None for value in given):
-            yield from check(*given)
+        if is_flag and all(value is not None for value in arguments):
+            yield from check(*arguments)

@@ -114,11 +114,15 @@ def typed_lines() -> Iterator[str]:
 
 def print_response(asker: Asker, typed: Sequence[TypedText], as_json: bool) -> None:
     """Prints what a model answers."""
-    for one, answer in zip(typed, asker.ask(typed), strict=True):
+    for typed_text, answer in zip(typed, asker.ask(typed), strict=True):
         if as_json:
             print_text(json.dumps(answer, ensure_ascii=False))
         else:
-            print_text("\n".join(response_lines(one, answer, one.candidates or asker.classes)))
+            print_text(
+                "\n".join(
+                    response_lines(typed_text, answer, typed_text.candidates or asker.classes)
+                )
+            )
 
 
 def response_lines(

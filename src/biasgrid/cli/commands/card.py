@@ -44,19 +44,21 @@ def card(
             param_hint="--benchmark",
         )
     with report_errors():
-        made = Results(results)
-        summary, manifest = made.summary(), made.manifest()
-        provenance = made.provenance("summary.parquet")
+        run = Results(results)
+        summary, manifest = run.summary(), run.manifest()
+        provenance = run.provenance("summary.parquet")
         facts = GridFacts.from_provenance(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
-        found = {each.model: each for each in findings(made.verdicts(), summary, facts)}
+        findings_by_model = {
+            finding.model: finding for finding in findings(run.verdicts(), summary, facts)
+        }
         repeat = command(manifest["config_file"])
         card = model_card(
             model,
             summary=summary,
             manifest=manifest,
             level=level,
-            model_findings=found,
+            model_findings=findings_by_model,
             command=repeat,
             facts=facts,
         )

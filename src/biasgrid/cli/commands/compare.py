@@ -42,30 +42,30 @@ def compare(
 
     with report_errors():
         if other is None:
-            found = list(compare_two_runs(results, Path(one), dataset))
+            differences = list(compare_two_runs(results, Path(one), dataset))
         else:
-            found = compare_two_models(results, one, other, dataset)
-    for difference in found:
+            differences = compare_two_models(results, one, other, dataset)
+    for difference in differences:
         for part in comparison_lines(difference, console.width):
             console.print(part)
 
 
-def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
+def comparison_lines(difference: Difference, width: int) -> Iterator[RenderableType]:
     """Yields the comparison of two models on a dataset, part by part."""
     from rich.text import Text
 
-    yield Text(f"{found.dataset}: {found.name} less {found.other_name}", "bold")
-    wholes, parts = divide_rows(found.rows)
-    if reason := reason_not_compared(found.rows):
+    yield Text(f"{difference.dataset}: {difference.name} less {difference.other_name}", "bold")
+    wholes, parts = divide_rows(difference.rows)
+    if reason := reason_not_compared(difference.rows):
         yield Text(f"not compared: {reason}\n")
         return
-    paired = found.rows["paired"].drop_nulls()
-    clusters = max(found.rows["clusters"].drop_nulls().to_list())
+    paired = difference.rows["paired"].drop_nulls()
+    clusters = max(difference.rows["clusters"].drop_nulls().to_list())
     method = "different templates: the variances of both models are added"
     if paired.all():
         method = "the same templates: each cluster is left out of both models"
     yield Text(f"{clusters} clusters, {method}", "dim")
-    other_factors = found.rows["other_factors"].drop_nulls().unique().sort().to_list()
+    other_factors = difference.rows["other_factors"].drop_nulls().unique().sort().to_list()
     if other_factors:
         factors = " or ".join(other_factors)
         yield Text(
@@ -73,9 +73,9 @@ def comparison_lines(found: Difference, width: int) -> Iterator[RenderableType]:
             f"{factors} only",
             "dim",
         )
-    yield comparison_table(wholes.to_dicts(), found, width)
+    yield comparison_table(wholes.to_dicts(), difference, width)
     for kind in parts:
-        yield from lines_of_parts(kind, found, width)
+        yield from lines_of_parts(kind, difference, width)
 
 
 def divide_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
@@ -98,12 +98,14 @@ def reason_not_compared(rows: pl.DataFrame) -> str | None:
     return (reasons or ["nothing was measured for both models"])[0]
 
 
-def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterator[RenderableType]:
+def lines_of_parts(
+    rows: pl.DataFrame, difference: Difference, width: int
+) -> Iterator[RenderableType]:
     """Yields the largest significant differences of a kind of parts, with sentences.
 
     Args:
         rows: the rows of the kind.
-        found: the difference of both models, which finds sentences.
+        difference: the difference of both models, which finds sentences.
         width: the maximum number of characters in a line.
     """
     from rich.text import Text
@@ -119,23 +121,23 @@ def lines_of_parts(rows: pl.DataFrame, found: Difference, width: int) -> Iterato
         f"\n{rows['measure'][0]} by {key_names}: {len(significant)} of {tests:,} are "
         f"distinguishable (q <= {SIGNIFICANT})"
     )
-    shown = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
-    yield comparison_table(shown, found, width, keys)
-    for row in shown[:SENTENCES]:
-        text = found.sentence(row)
+    differences = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
+    yield comparison_table(differences, difference, width, keys)
+    for row in differences[:SENTENCES]:
+        text = difference.sentence(row)
         if text is not None:
             part = ", ".join(str(row[key]) for key in keys)
             yield Text(f"  {part}: {' '.join(text.split())}", "italic")
 
 
 def comparison_table(
-    rows: list[dict[str, Any]], found: Difference, width: int, keys: list[str] | None = None
+    rows: list[dict[str, Any]], difference: Difference, width: int, keys: list[str] | None = None
 ) -> RenderableType:
     """Draws rows of `COMPARISONS` as a table.
 
     Args:
         rows: the rows.
-        found: the difference of both models, which names them.
+        difference: the difference of both models, which names them.
         width: the maximum number of characters in a line.
         keys: the keys of parts; None for whole cells, whose rows are named by their measures.
     """
@@ -148,9 +150,9 @@ def comparison_table(
         if any(row["bias_type"] for row in rows):
             names.append("bias_type")
     sides = []
-    for name, short_title in ((found.name, "one"), (found.other_name, "other")):
+    for name, short_title in ((difference.name, "one"), (difference.other_name, "other")):
         sides.append(name if len(name) <= LONGEST_SENTENCE else short_title)
-    titles = [*sides, "difference", f"{100 * found.level:g} %", "q"]
+    titles = [*sides, "difference", f"{100 * difference.level:g} %", "q"]
     name_titles = [name.replace("_", " ") for name in names]
     table = terminal_table(name_titles, titles, width)
     for row in rows:

@@ -95,11 +95,11 @@ def explain(
     filters: dict[str, str | int | None] = {"other": other, "template": template, "unit": case}
     with report_errors():
         explanation = explain_number(results, model, dataset, keys)
-        shown, count = choose_units(explanation.units, without_nulls(filters))
+        units, unit_count = choose_units(explanation.units, without_nulls(filters))
         if not every:
-            shown = of_first(shown, limit)
-        print_units(shown, form)
-    print_text(sentence(explanation, shown, count), err=form is not OutputFormat.table)
+            units = of_first(units, limit)
+        print_units(units, form)
+    print_text(sentence(explanation, units, unit_count), err=form is not OutputFormat.table)
     if not explanation.agrees:
         raise typer.Exit(FAILED)
 
@@ -109,12 +109,12 @@ def without_nulls(options: Mapping[str, Value | None]) -> dict[str, Value]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def choose_units(units: pl.DataFrame, wanted: Mapping[str, str | int]) -> tuple[pl.DataFrame, int]:
+def choose_units(units: pl.DataFrame, filters: Mapping[str, str | int]) -> tuple[pl.DataFrame, int]:
     """Picks units.
 
     Args:
         units: rows of units.
-        wanted: the values of columns. A column that `units` does not have is ignored.
+        filters: the values of columns. A column that `units` does not have is ignored.
 
     Returns:
         The rows without columns that are null in all of them, and the number of their units.
@@ -122,12 +122,12 @@ def choose_units(units: pl.DataFrame, wanted: Mapping[str, str | int]) -> tuple[
     import polars as pl
 
     rows = units
-    for name, value in wanted.items():
+    for name, value in filters.items():
         if name != "other" and name in units.columns:
             rows = rows.filter(pl.col(name) == value)
-    if "other" in wanted and "other" in units.columns:
+    if "other" in filters and "other" in units.columns:
         # Of two groups that are compared, each is the other of one row.
-        is_wanted = pl.col("other").is_in([wanted["other"]])
+        is_wanted = pl.col("other").is_in([filters["other"]])
         rows = rows.filter(is_wanted.any().over("unit"))
     columns = []
     for name in rows.columns:
@@ -157,13 +157,13 @@ def print_units(rows: pl.DataFrame, form: OutputFormat) -> None:
         console.print(frame_table("", rows.drop(FOR_PROGRAMS, strict=False)))
 
 
-def sentence(explanation: Explanation, shown: pl.DataFrame, count: int) -> str:
+def sentence(explanation: Explanation, units: pl.DataFrame, unit_count: int) -> str:
     """Returns the recomputed value and the value of the table in a sentence.
 
     Args:
         explanation: the number.
-        shown: the units that are shown.
-        count: the number of units that could be shown.
+        units: the units that are shown.
+        unit_count: the number of units that could be shown.
     """
     measure = explanation.measure
     if explanation.measure_options:
@@ -179,5 +179,5 @@ def sentence(explanation: Explanation, shown: pl.DataFrame, count: int) -> str:
         table = "as in the table"
     else:
         table = f"but the table has {explanation.table_value:.6g}; run again"
-    counts = f"{shown['unit'].n_unique()} of {count} shown"
+    counts = f"{units['unit'].n_unique()} of {unit_count} shown"
     return f"{measure} over all {explanation.n} is {value}, {table}; {counts}."

@@ -103,9 +103,9 @@ class FormatCommands(Commands):
         commands = typer.Typer(cls=Commands, rich_markup_mode="markdown")
         # With one command alone the format would be no word of its own.
         commands.callback()(lambda: None)
-        for name, known in FILE_FORMATS.items():
-            function = known.importer if is_import else known.exporter
-            example = known.import_example if is_import else known.export_example
+        for name, file_format in FILE_FORMATS.items():
+            function = file_format.importer if is_import else file_format.exporter
+            example = file_format.import_example if is_import else file_format.export_example
             # A distribution without a family lacks its formats.
             if function and exists(function.partition(":")[0]):
                 command = printing_command(load_reference(function))

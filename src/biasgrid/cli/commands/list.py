@@ -42,10 +42,19 @@ def list_datasets() -> None:
         shipped = shipped_datasets(workflow_folder())
     titles = ["dataset", "about", "family", "models"]
     table = terminal_table(titles, ["rows"], console.width)
-    for name, one in shipped.items():
-        table.add_row(name, one.title, one.family, ", ".join(one.tasks), number_text(one.rows))
+    for name, shipped_dataset in shipped.items():
+        table.add_row(
+            name,
+            shipped_dataset.title,
+            shipped_dataset.family,
+            ", ".join(shipped_dataset.tasks),
+            number_text(shipped_dataset.rows),
+        )
     console.print(fit_to_width(table, ["about", "models"], console.width, name_titles=titles))
-    notes = dict.fromkeys(f"\n{one.family}: {one.asks}" for one in shipped.values())
+    notes = dict.fromkeys(
+        f"\n{shipped_dataset.family}: {shipped_dataset.asks}"
+        for shipped_dataset in shipped.values()
+    )
     ending = "\nEach has a control, NAME-placebo, which `try` and `init` include."
     console.print(Text("".join([*notes, ending]), style="dim"))
 
@@ -60,7 +69,7 @@ def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
     from biasgrid.config import load_word_lists, parse_config, read_config
     from biasgrid.runs.counts import instances_to_ask
 
-    found: dict[str, ShippedDataset] = {}
+    datasets: dict[str, ShippedDataset] = {}
     for file in BUILT_IN_CONFIG:
         content = read_config(root / "config" / file)
         for section in content["datasets"].values():
@@ -71,13 +80,13 @@ def shipped_datasets(root: Path) -> dict[str, ShippedDataset]:
             section = config.datasets[dataset]
             if section.control_of is not None:
                 continue
-            if dataset not in found:
-                asked = lists[dataset, config.question(model, dataset).variant]
-                rows = instances_to_ask(config.family_reference(dataset), asked, None).instances
-                found[dataset] = ShippedDataset(
+            if dataset not in datasets:
+                instances = lists[dataset, config.question(model, dataset).variant]
+                rows = instances_to_ask(config.family_reference(dataset), instances, None).instances
+                datasets[dataset] = ShippedDataset(
                     section.title, section.family, config.family(dataset).asks, rows
                 )
             task = config.models[model].task.replace("-", " ")
-            if task not in found[dataset].tasks:
-                found[dataset].tasks.append(task)
-    return found
+            if task not in datasets[dataset].tasks:
+                datasets[dataset].tasks.append(task)
+    return datasets

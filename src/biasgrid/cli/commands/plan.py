@@ -99,9 +99,9 @@ def plan(
         planned = make_plan(parsed, lists, speed)
         samples = list(sample_notes(parsed, lists))
     content = json_data(planned) | {"samples": samples}
-    shown = [plan_table(planned, speed, console.width)]
+    tables = [plan_table(planned, speed, console.width)]
     if samples:
-        shown.append(Text("\n".join(samples)))
+        tables.append(Text("\n".join(samples)))
     if intervals or interval_width is not None:
         from biasgrid.runs.forecast import forecast_intervals
 
@@ -109,11 +109,11 @@ def plan(
             forecasts = forecast_intervals(parsed, lists, planned, interval_width)
         content["intervals"] = json_data(forecasts)
         with_times = speed != MachineRate()
-        shown.append(forecast_table(forecasts, interval_width, with_times, console.width))
+        tables.append(forecast_table(forecasts, interval_width, with_times, console.width))
     if as_json:
         print_text(json.dumps(content, indent=2))
     else:
-        console.print(*shown, sep="\n\n")
+        console.print(*tables, sep="\n\n")
 
 
 def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
@@ -144,8 +144,8 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
     sums = planned.totals
     numbers = plan_numbers(sums, sums.bytes, with_times, with_charges)
     table.add_row("total", *numbers, f"{sums.measured}", style="bold")
-    shown = fit_to_width(table, PLAN_FIRST_TO_GO, width)
-    return Group(shown, Text(plan_legend(planned, rate), style="dim"))
+    fitted_table = fit_to_width(table, PLAN_FIRST_TO_GO, width)
+    return Group(fitted_table, Text(plan_legend(planned, rate), style="dim"))
 
 
 def plan_numbers(

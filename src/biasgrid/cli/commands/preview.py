@@ -53,9 +53,10 @@ def preview(
             print_sample(configs, dataset, sample, seed, word_lists)
             return
         if len(configs) > 1 or dataset is None:
-            given = f"{len(configs)} configs" if len(configs) > 1 else "no --dataset"
+            problem = f"{len(configs)} configs" if len(configs) > 1 else "no --dataset"
             raise UserError(
-                f"{given}; expected one config and --dataset, or --sample to draw from all datasets"
+                f"{problem}; expected one config and --dataset, or --sample to draw from all "
+                "datasets"
             )
         print_first_rows(configs[0], dataset, model, rows, word_lists)
 
@@ -67,16 +68,16 @@ def print_first_rows(
     from biasgrid.cli.tables import frame_table
     from biasgrid.runs.preview import preview_dataset
 
-    shown = preview_dataset(
+    preview = preview_dataset(
         load_checked_config(config, word_lists), dataset, model, rows, str(config)
     )
-    for title, frame in shown._asdict().items():
+    for title, frame in preview._asdict().items():
         if frame is not None:
             console.print(frame_table(title, frame))
 
 
 def print_sample(
-    configs: list[Path], dataset: str | None, count: int, seed: int, word_lists: str | None
+    configs: list[Path], dataset: str | None, instance_count: int, seed: int, word_lists: str | None
 ) -> None:
     """Prints a random sample of each variant of each dataset of some configs."""
     from biasgrid.runs.preview import sample_datasets
@@ -85,7 +86,7 @@ def print_sample(
     rows: list[tuple[object, ...]] = []
     for config in configs:
         checked = load_checked_config(config, word_lists)
-        rows += sample_datasets(checked, dataset, count, seed, str(config))
+        rows += sample_datasets(checked, dataset, instance_count, seed, str(config))
     for row in (COLUMNS, *rows):
         cells = (" / ".join(str(cell).splitlines()).replace("\t", " ") for cell in row)
         print_data("\t".join(cells) + "\n")

@@ -22,8 +22,8 @@ def provenance(
 
     with report_errors():
         # A CSV has no place for it; the Parquet table beside it has.
-        beside = file.with_suffix(".parquet")
-        file = beside if file.suffix == ".csv" and beside.exists() else file
+        table_path = file.with_suffix(".parquet")
+        file = table_path if file.suffix == ".csv" and table_path.exists() else file
         if file.suffix != ".parquet":
             raise UserError(
                 f"{file}: not a table; expected a .parquet file of the results (`manifest.json` "

@@ -61,8 +61,8 @@ def add(
 def list_references(folder: Folder = OWN_REFERENCES) -> None:
     """Lists the references that come with biasgrid, and your own."""
     with report_errors():
-        known = references_of(folder)
-    for file, stored in known.items():
+        references = references_of(folder)
+    for file, stored in references.items():
         labels = ", ".join(dict.fromkeys(figure.label for figure in stored.figures))
         datasets = ", ".join(dict.fromkeys(figure.dataset for figure in stored.figures))
         console.print(f"{file}: {labels}; {datasets}", soft_wrap=True, highlight=False)
@@ -94,13 +94,15 @@ def references_of(folder: Path) -> dict[str, StoredReferences]:
     return read_reference_folders([workflow_folder() / "reference", folder])
 
 
-def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_them: bool) -> None:
+def print_beside(
+    results: Path, folder: Path, reference_names: Sequence[str], *, all_of_them: bool
+) -> None:
     """Prints the measures of a run beside references.
 
     Args:
         results: the folder of results.
         folder: the folder of the user's own references.
-        names: files or labels of references; if empty, all.
+        reference_names: files or labels of references; if empty, all.
         all_of_them: whether references are printed that are not comparable.
 
     Raises:
@@ -110,8 +112,8 @@ def print_beside(results: Path, folder: Path, names: Sequence[str], *, all_of_th
     from biasgrid.stats.compare import references
 
     stored = references_of(folder)
-    if names:
-        stored = references.named_references(stored, names)
+    if reference_names:
+        stored = references.named_references(stored, reference_names)
     pairs = list(references.join_references(run_references(results), stored))
     if not all_of_them:
         pairs = [pair for pair in pairs if not pair.reasons]

@@ -68,8 +68,8 @@ def status_table(run_status: Status, width: int) -> RenderableType:
             steps = ["yes" if is_done else "-" for is_done in (cell.expanded, cell.measured)]
             table.add_row(f"  {cell_name(cell)}", state, *status_numbers(cell), *steps)
     add_sums(table, "total", run_status.totals)
-    shown = fit_to_width(table, STATUS_FIRST_TO_GO, width)
-    return Group(shown, *status_notes(run_status))
+    fitted_table = fit_to_width(table, STATUS_FIRST_TO_GO, width)
+    return Group(fitted_table, *status_notes(run_status))
 
 
 def status_notes(run_status: Status) -> Iterator[Text]:

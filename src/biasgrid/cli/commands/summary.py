@@ -160,18 +160,18 @@ def headline_text(row: SummaryRow, facts: GridFacts, *, has_intervals: bool) -> 
     return Text(text, style="dim" if written.says_little else "")
 
 
-def tests_text(row: SummaryRow, between: str) -> str:
+def tests_text(row: SummaryRow, separator: str) -> str:
     """Returns the number of significant tests, of all tests, and of those that were not possible.
 
     Args:
         row: the row of the summary.
-        between: a space or line break after the first number.
+        separator: a space or line break after the first number.
     """
     if row["value"] is None and not row["left_out"]:
         return NO_NUMBER
     significant = NO_NUMBER if row["value"] is None else f"{row['value']:.0f}"
     untestable = f" (+{row['left_out']:,})" if row["left_out"] else ""
-    return f"{significant}{between}of {row['n']:,}{untestable}"
+    return f"{significant}{separator}of {row['n']:,}{untestable}"
 
 
 def noise_floor(row: SummaryRow) -> str:

@@ -107,13 +107,13 @@ def read_question(parts: Sequence[str]) -> TypedText:
     context, question, *names = parts
     row: dict[str, Any] = {"text": question, "text_pair": context}
     for number, name in enumerate(names, start=1):
-        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context)
-        if found is None:
+        match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", context)
+        if match is None:
             raise TypedTextError(
                 f"{name!r} is not in the context {context!r}",
                 "names exactly as the context writes them",
             )
-        row |= {f"candidate{number}": name, f"position{number}": found.start()}
+        row |= {f"candidate{number}": name, f"position{number}": match.start()}
     return TypedText([context, question], row, "span", names)
 
 
@@ -253,12 +253,15 @@ class Asker:
             ModelError: the model cannot be used, or not for this.
         """
         answers: dict[int, dict[str, Any]] = {}
-        for kind in dict.fromkeys(one.answer for one in typed):
-            places = [place for place, one in enumerate(typed) if one.answer == kind]
+        for kind in dict.fromkeys(typed_text.answer for typed_text in typed):
+            places = [place for place, typed_text in enumerate(typed) if typed_text.answer == kind]
             answers |= zip(
                 places, self._answers(kind, [typed[place].row for place in places]), strict=True
             )
-        return [{**one.row, **response_of(one, answers[place])} for place, one in enumerate(typed)]
+        return [
+            {**typed_text.row, **response_of(typed_text, answers[place])}
+            for place, typed_text in enumerate(typed)
+        ]
 
     def _answers(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         expansion = expand_rows(pl.DataFrame(rows, infer_schema_length=None), {})
@@ -306,11 +309,11 @@ FIRST_TOKENS = ("first_tokens", "first_probabilities")
 """Lists of answers that are of the whole answer, not of its candidates."""
 
 
-def response_of(one: TypedText, answer: Mapping[str, Any]) -> dict[str, Any]:
+def response_of(typed_text: TypedText, answer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns an answer with the lists as long as what was typed has candidates; tables are as wide
     as the longest.
     """
-    count = len(one.candidates) or None
+    count = len(typed_text.candidates) or None
     return {
         name: value[:count] if isinstance(value, list) and name not in FIRST_TOKENS else value
         for name, value in answer.items()

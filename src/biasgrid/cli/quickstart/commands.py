@@ -112,9 +112,9 @@ def try_model(
         print_differences(results, models)
         print_references(results, references)
     print_text(f"Config: {config}; after a change, such as removing `limit`, run: {command}")
-    further = [dataset for dataset in offered if dataset not in content["datasets"]]
-    if further:
-        print_text(f"Other datasets that fit: --on {','.join(further)}")
+    more_datasets = [dataset for dataset in offered if dataset not in content["datasets"]]
+    if more_datasets:
+        print_text(f"Other datasets that fit: --on {','.join(more_datasets)}")
 
 
 def run_of(config: Path, snakefile: Path) -> str:
@@ -263,9 +263,9 @@ def init(
         print_text(note)
 
 
-def comma_separated(names: str) -> list[str]:
+def comma_separated(names_text: str) -> list[str]:
     """Returns the parts of a text between commas, without empty ones."""
-    parts = [part.strip() for part in names.split(",")]
+    parts = [part.strip() for part in names_text.split(",")]
     return [part for part in parts if part]
 
 

@@ -51,7 +51,7 @@ def whole_section(section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_config(
-    root: Path, results: str, models: Sequence[DescribedModel], wanted: Sequence[str]
+    root: Path, results: str, models: Sequence[DescribedModel], dataset_names: Sequence[str]
 ) -> tuple[dict[str, Any], list[str]]:
     """Makes the content of a config for models.
 
@@ -59,7 +59,7 @@ def make_config(
         root: the folder that has `config/` and `word_lists/`.
         results: the folder for its results.
         models: the models.
-        wanted: names of datasets; if empty, all that are for one of the models.
+        dataset_names: names of datasets; if empty, all that are for one of the models.
 
     Returns:
         The content, with the controls of its datasets, and the names of all datasets that are for
@@ -69,7 +69,7 @@ def make_config(
         UserError: there is no such dataset, or none is for these models.
     """
     built_in = built_in_datasets(root)
-    faults = list(unknown_names("the command line", "datasets", wanted, built_in))
+    faults = list(unknown_names("the command line", "datasets", dataset_names, built_in))
     if faults:
         raise InputError(faults)
     content: dict[str, Any] = {
@@ -80,9 +80,9 @@ def make_config(
     }
     answered = answered_sections(content, built_in, models)
     offered = [name for name, section in answered.items() if "control_of" not in section]
-    chosen = [name for name in wanted or offered if name in answered]
+    chosen = [name for name in dataset_names or offered if name in answered]
     if not chosen:
-        raise no_dataset_error(wanted, offered, models)
+        raise no_dataset_error(dataset_names, offered, models)
     chosen += controls_of(chosen, answered)
     content["datasets"] = {name: answered[name] for name in chosen}
     content["run"] = {"models": [*content["models"]], "datasets": chosen}
@@ -142,13 +142,13 @@ def controls_of(chosen: Sequence[str], sections: Mapping[str, Mapping[str, Any]]
 
 
 def no_dataset_error(
-    wanted: Sequence[str], offered: Sequence[str], models: Sequence[DescribedModel]
+    dataset_names: Sequence[str], offered: Sequence[str], models: Sequence[DescribedModel]
 ) -> UserError:
     """Returns an error for datasets none of which is for some models; see `make_config`."""
     subject = "no dataset is"
-    if wanted:
-        verb = "is" if len(wanted) == 1 else "are"
-        subject = f"{', '.join(wanted)} {verb} not"
+    if dataset_names:
+        verb = "is" if len(dataset_names) == 1 else "are"
+        subject = f"{', '.join(dataset_names)} {verb} not"
     tasks = ", ".join(dict.fromkeys(model.task for model in models))
     return UserError(f"{subject} for models of {tasks}; expected {one_of(offered)}")
 

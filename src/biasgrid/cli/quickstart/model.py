@@ -134,19 +134,19 @@ def check_is_checkpoint(model: str) -> None:
         )
 
 
-def check_description(model: str, names: Sequence[str], folder: Path) -> None:
+def check_description(model: str, model_names: Sequence[str], folder: Path) -> None:
     """Refuses a checkpoint that cannot be described by its config.json alone.
 
     Args:
         model: its name.
-        names: the names of all its files.
+        model_names: the names of all its files.
         folder: the folder of its JSON files.
 
     Raises:
         ModelError: it has files that decide its numbers and are not read, or no config.json.
     """
-    check_all_read(model, names, folder, allow_remote_code=False)
-    check_config(model, names)
+    check_all_read(model, model_names, folder, allow_remote_code=False)
+    check_config(model, model_names)
 
 
 def check_is_hub_name(model: str) -> None:

@@ -177,11 +177,11 @@ def renumber_sample(tables: Iterable[pl.DataFrame], chosen: BoolArray) -> Iterat
     chosen_cases = pl.Series(np.flatnonzero(chosen), dtype=pl.UInt32).implode()
     count = 0
     for table in tables:
-        kept = table.filter(pl.col("case").is_in(chosen_cases))
+        sample = table.filter(pl.col("case").is_in(chosen_cases))
         partner = pl.when(pl.col("swapped_case").is_in(chosen_cases)).then("swapped_case")
         numbers = pl.int_range(count, count + pl.len(), dtype=pl.UInt32)
-        yield kept.with_columns(instance=numbers, swapped_case=partner)
-        count += len(kept)
+        yield sample.with_columns(instance=numbers, swapped_case=partner)
+        count += len(sample)
 
 
 def schema_of_pack(pack: CasePack) -> pa.DataFrameSchema:
@@ -431,9 +431,11 @@ def with_slants(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
     Texts and keys, categorical in the instances table, come out as strings.
     """
-    named = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
-    slants = shares_of_rows(named.select(GROUP_OF_CASE), named.select(*GROUP_OF_CASE, "term"), bias)
-    return named.with_columns(slant=slants)
+    text_columns = instances.with_columns(pl.col(pl.Categorical).cast(pl.String)).sort("instance")
+    slants = shares_of_rows(
+        text_columns.select(GROUP_OF_CASE), text_columns.select(*GROUP_OF_CASE, "term"), bias
+    )
+    return text_columns.with_columns(slant=slants)
 
 
 def corpus(instances: pl.DataFrame, task: str, bias: SyntheticBias) -> str:

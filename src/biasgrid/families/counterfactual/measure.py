@@ -96,7 +96,7 @@ def balanced_accuracy(shares: FloatArray, cases: int) -> Check:
     return share_with_interval("accuracy", float(np.nanmean(shares.diagonal())), cases)
 
 
-def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
+def exchanged_labels(shares: FloatArray, class_count: int) -> Iterator[Check]:
     """Yields the largest growth of the balanced accuracy if two classes were exchanged.
 
     A large growth means that the config assigns the model's classes wrongly. Nothing is yielded if
@@ -104,7 +104,7 @@ def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
 
     Args:
         shares: from `confusion_matrix`.
-        count: the number of instances.
+        class_count: the number of instances.
     """
     classes = np.flatnonzero(~np.isnan(shares.diagonal()))
     gains = []
@@ -112,4 +112,4 @@ def exchanged_labels(shares: FloatArray, count: int) -> Iterator[Check]:
         exchanged = shares[first, second] + shares[second, first]
         gains.append(exchanged - shares[first, first] - shares[second, second])
     if gains:
-        yield Check("exchanged_labels", float(max(gains)) / len(classes), count)
+        yield Check("exchanged_labels", float(max(gains)) / len(classes), class_count)

@@ -186,30 +186,30 @@ def term_problem(term: Any) -> str | None:
     return None
 
 
-def check_names(record: JsonRecord, field: str, noun: str, names: Iterable[str]) -> None:
+def check_names(record: JsonRecord, field: str, noun: str, checked_names: Iterable[str]) -> None:
     """Refuses names that look like other names, that hold `&` as a word, or are badly spaced.
 
     Args:
         record: the file.
         field: the place of the names.
         noun: `bias type`, `group` or `term`.
-        names: the names.
+        checked_names: the names.
     """
-    check_alike(record, field, noun, names)
-    for name in names:
-        named = f"the {noun} {as_json(name)}"
+    check_alike(record, field, noun, checked_names)
+    for name in checked_names:
+        subject = f"the {noun} {as_json(name)}"
         spacing = spacing_problem(name)
         # At the end of a name the sign would make a join with the name that follows it.
         if JOIN in f" {name} ":
             expected = f"no & as a word: {JOIN!r} joins the parts of an intersection"
-            record.refuse(field, f"{named} contains & as a word", expected)
+            record.refuse(field, f"{subject} contains & as a word", expected)
         elif spacing:
-            record.refuse(field, f"{named} {spacing}", SPACING)
+            record.refuse(field, f"{subject} {spacing}", SPACING)
 
 
-def check_alike(record: JsonRecord, field: str, noun: str, names: Iterable[str]) -> None:
+def check_alike(record: JsonRecord, field: str, noun: str, checked_names: Iterable[str]) -> None:
     """Refuses names that differ from an earlier one only in case or their normal form."""
-    for name, other in similar_names(names):
+    for name, other in similar_names(checked_names):
         pair = f"{as_json(name)} differs from {as_json(other)}"
         problem = f"the {noun} {pair} only in case or normal form"
         record.refuse(field, problem, f"each {noun} once")
@@ -263,8 +263,10 @@ def read_fillings(path: Path | None, faults: list[Fault]) -> Fillings:
             )
             expected = f"each filling of {token!r} once, or all in the normal form NFC"
             faults.append(Fault(filling.file, f"line {filling.line}", problem, expected))
-    of = {token: list(fillings.values()) for token, fillings in fillings_by_token.items()}
-    return Fillings(of, complete=len(faults) == before, named=path is not None)
+    fillings_by_name = {
+        token: list(fillings.values()) for token, fillings in fillings_by_token.items()
+    }
+    return Fillings(fillings_by_name, complete=len(faults) == before, named=path is not None)
 
 
 def files_with_tokens(path: Path | None) -> Iterator[tuple[Path, list[str]]]:

@@ -216,12 +216,12 @@ def check_token_parts(record: JsonRecord, token: str, tokens: Iterable[str]) -> 
 
 
 def check_agreement(
-    record: JsonRecord, header: TemplateHeader, first_file: Path, first: TemplateHeader
+    record: JsonRecord, header: TemplateHeader, first_file: Path, first_header: TemplateHeader
 ) -> None:
     """Refuses a header that differs from that of the first file of the folder."""
     for key in ("group_token", "input_names", "label_name"):
         name = "group_tokens" if key == "group_token" else key
-        if getattr(header, name) != getattr(first, name):
+        if getattr(header, name) != getattr(first_header, name):
             problem = f"not what {first_file} has"
             record.refuse(key, problem, f"the same {key} in all files of the folder")
 
@@ -337,7 +337,7 @@ class TemplateReader:
         self.check_near_placeholders(record, field, text, names)
 
     def check_near_placeholders(
-        self, record: JsonRecord, field: str, text: TemplateText, names: Collection[str]
+        self, record: JsonRecord, field: str, text: TemplateText, placeholder_names: Collection[str]
     ) -> None:
         """Refuses literal text such as `<naem>`, which looks like a placeholder but is none.
 
@@ -345,21 +345,22 @@ class TemplateReader:
             record: the template.
             field: the field with the text.
             text: the text.
-            names: the names of all placeholders. Text that is like none of them is no fault.
+            placeholder_names: the names of all placeholders. Text that is like none of them is no
+                fault.
         """
         literals = "\n".join(part for part in text if isinstance(part, str))
         for almost in ALMOST_PLACEHOLDER.findall(literals):
             name = almost[1:-1].split(":")[0]
             has_fillings = name in self.fillings.of
-            hint = "" if has_fillings else nearest_name(name, names)
+            hint = "" if has_fillings else nearest_name(name, placeholder_names)
             if has_fillings or hint:
                 record.refuse(field, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
 
-    def hint(self, token: str, names: Collection[str]) -> str:
+    def hint(self, token: str, placeholder_names: Collection[str]) -> str:
         """Returns a likely reason why a placeholder has no fillings, empty if there is none."""
         if token == "mask":
             return f"; the mask is written {MASK_TOKEN}"
-        nearest = nearest_name(token, names)
+        nearest = nearest_name(token, placeholder_names)
         if nearest or self.fillings.named:
             return nearest
         return "; the dataset names no `fillings`"
@@ -439,9 +440,9 @@ class TaskChecks:
             if template.answer is not None and self.has_inputs(located, 2, two_inputs):
                 self.check_answer(located.record, template.answer, template.inputs[1])
 
-    def has_inputs(self, located: LocatedTemplate, count: int, expected: str) -> bool:
+    def has_inputs(self, located: LocatedTemplate, input_count: int, expected: str) -> bool:
         """Whether a template has as many inputs as models read; another number is a fault."""
-        if len(located.template.inputs) == count:
+        if len(located.template.inputs) == input_count:
             return True
         problem = f"is {as_json(self.header.input_names)}"
         expected = f"{expected}, for {self.task}"

@@ -316,8 +316,8 @@ def ranked_decisions(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.
     numbers = numbers.select(*COMPARISON, number="value")
     pairs = pairs.join(numbers, on=COMPARISON, how="left", maintain_order="left")
     is_below = pl.col("number").fill_null(0) < 0
-    apart = pl.when(is_below).then(-pl.col("apart")).otherwise("apart")
-    pairs = pairs.with_columns(apart, unit_value=apart.mean().over(*COMPARISON, "template"))
+    distance = pl.when(is_below).then(-pl.col("apart")).otherwise("apart")
+    pairs = pairs.with_columns(distance, unit_value=distance.mean().over(*COMPARISON, "template"))
     ranked = pairs.sort(
         "unit_value",
         "template",
@@ -447,10 +447,10 @@ def with_probability_of_yes(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
     return rows.with_columns(probability=0.5 + (1 - 2 * RAREST) * favour)
 
 
-def parts_of_groups(names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
+def parts_of_groups(group_names: pl.Series, bias: SyntheticBias) -> dict[str, float]:
     """Returns how much of the strength each gender, or race, has."""
-    groups = pl.DataFrame({"group": names.unique().sort()})
-    groups = groups.with_columns(bias_type=pl.lit(names.name))
+    groups = pl.DataFrame({"group": group_names.unique().sort()})
+    groups = groups.with_columns(bias_type=pl.lit(group_names.name))
     return dict(zip(groups["group"], even_steps(groups, bias), strict=True))
 
 

@@ -229,9 +229,9 @@ Mention = tuple[str | None, int | None]
 """The text of a mention and the number of its first character; None if there is no mention."""
 
 
-def first_mention(context: str, names: Sequence[str]) -> Mention:
+def first_mention(context: str, option_names: Sequence[str]) -> Mention:
     """Returns the first mention of a person, by the first of its names that the context has."""
-    for name in names:
+    for name in option_names:
         mention = re.search(rf"(?i)(?<!\w){re.escape(name)}(?!\w)", context)
         if mention:
             return mention[0], mention.start()

@@ -229,23 +229,23 @@ def target_option(
     return numbers[is_stereotyped.index(is_negative)]
 
 
-def is_of_group(text: str, group: str, names: set[str]) -> bool:
+def is_of_group(text: str, group: str, group_names: set[str]) -> bool:
     """Whether a person is of some groups, by their group or by the text of the option.
 
     Args:
         text: the option that names the person.
         group: the group of the person, which may have a gender before it, such as `F-Black`.
-        names: names of groups, from `fold_group`.
+        group_names: names of groups, from `fold_group`.
     """
     own_group = group.casefold()
-    if any(name.startswith(TRANS) for name in names):
+    if any(name.startswith(TRANS) for name in group_names):
         return own_group.startswith(TRANS)
     own_names = {
         fold_group(own_group),
         fold_group(GENDER.sub("", own_group)),
         fold_group(text),
     }
-    return not own_names.isdisjoint(names)
+    return not own_names.isdisjoint(group_names)
 
 
 def fold_group(name: str) -> str:

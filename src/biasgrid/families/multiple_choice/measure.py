@@ -78,8 +78,8 @@ def mean_if_named(sums: FloatArray) -> FloatArray:
     Args:
         sums: shape (..., 3): signs added up, answers, and answers that name a person.
     """
-    signs, answers, named = sums[..., 0], sums[..., 1], sums[..., 2]
-    return np.where(named > 0, divide(signs, answers), np.nan)
+    signs, answers, named_answers = sums[..., 0], sums[..., 1], sums[..., 2]
+    return np.where(named_answers > 0, divide(signs, answers), np.nan)
 
 
 def largest_cost(sums: FloatArray) -> FloatArray:

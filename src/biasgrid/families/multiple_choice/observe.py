@@ -188,9 +188,9 @@ def with_lean(rows: pl.DataFrame) -> pl.DataFrame:
     first = pl.col("mentions").list.get(0, null_on_oob=True)
     second = pl.col("mentions").list.get(1, null_on_oob=True)
     both = first + second
-    apart = pl.when(both > 0).then((first - second) / both)
+    place_lean = pl.when(both > 0).then((first - second) / both)
     # Mentions stand in the order of the options that name somebody.
-    mention_lean = pl.when(target < other).then(apart).otherwise(-apart)
+    mention_lean = pl.when(target < other).then(place_lean).otherwise(-place_lean)
     is_span = pl.col("mentions").is_not_null()
     has_target = target.is_not_null()
     lean = pl.when(~is_span).then(option_lean).when(has_target).then(mention_lean)

@@ -94,14 +94,14 @@ class ApesMode(StatementMode):
         return TemplateTable(parameter_numbers(header), rows)
 
     def constraint(
-        self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains
+        self, text: str, parameters: Sequence[str], domain_names: Sequence[str], domains: Domains
     ) -> Constraint:
         """Reads a constraint as APES does: only while it makes statements.
 
         Raises:
             ConstraintError: APES fails at it.
         """
-        if not all(domains.get(name) for name in named):
+        if not all(domains.get(name) for name in domain_names):
             return ()
         tests = []
         for part in text.split("|"):
@@ -145,11 +145,13 @@ class ApesMode(StatementMode):
         return [(number_of[place], (place,)) for place in sorted(number_of)]
 
     def fill_text(
-        self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
+        self, text: str, parameters: Sequence[str], value_columns: Sequence[pl.Series]
     ) -> pl.Series:
         """Replaces parameters in turn: `#1` is found in `#10`, too, and `#2` in a value of `#1`."""
         slots = [f"#{number}" for number in parameters]
-        texts = pl.DataFrame(dict(zip(slots, names, strict=True))).with_columns(text=pl.lit(text))
+        texts = pl.DataFrame(dict(zip(slots, value_columns, strict=True))).with_columns(
+            text=pl.lit(text)
+        )
         for slot in slots:
             replaced = pl.col("text").str.replace_all(slot, pl.col(slot), literal=True)
             texts = texts.with_columns(text=replaced)

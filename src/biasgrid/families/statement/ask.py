@@ -92,10 +92,10 @@ def expand(pack: StatementPack, rows: int = STATEMENTS_AT_ONCE) -> Expansion:
     format_types = {PROMPT_FORMAT: pl.UInt8} if has_formats else {}
     schema = instances_schema(KEYS, STATEMENT_COLUMNS | format_types)
     allowed = allowed_statements(pack)
-    asked = sampled_statements(pack, allowed)
-    coverage = coverage_of_design(count_asked(pack, asked), count_asked(pack, allowed))
+    templates = sampled_statements(pack, allowed)
+    coverage = coverage_of_design(count_asked(pack, templates), count_asked(pack, allowed))
     prompt = {"parameters": list(pack.parameters), "prompt": pack.prompts[0].text}
-    parts = number_instances(statement_tables(pack, asked, rows), list(schema.columns))
+    parts = number_instances(statement_tables(pack, templates, rows), list(schema.columns))
     return Expansion(schema, parts, prompt | coverage)
 
 
@@ -113,10 +113,10 @@ def number_instances(
         yield counted.select(columns)
 
 
-def count_asked(pack: StatementPack, asked: Sequence[AskedTemplate]) -> dict[str, int]:
+def count_asked(pack: StatementPack, asked_templates: Sequence[AskedTemplate]) -> dict[str, int]:
     """Returns the numbers of templates and of instances of a part of a pack."""
     templates = rows = 0
-    for places, combinations in asked:
+    for places, combinations in asked_templates:
         # Templates without a combination left are not asked at all.
         if len(combinations):
             templates += len(places)
@@ -245,14 +245,14 @@ def statement_digests(
 
 
 def statement_tables(
-    pack: StatementPack, asked: Sequence[AskedTemplate], rows: int
+    pack: StatementPack, templates: Sequence[AskedTemplate], rows: int
 ) -> Iterator[pl.DataFrame]:
     """Yields the statements, part by part, without numbers; see `expand`."""
     # A pair is a statement with its negation; pairs are numbered through the whole pack.
-    paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in asked]
+    paired = [len(combinations) if len(places) > 1 else 0 for places, combinations in templates]
     firsts = np.cumsum([0, *paired])
     for number, places in StatementMode.of(pack.files.mode).blocks(pack):
-        combinations = asked[number].combinations
+        combinations = templates[number].combinations
         step = max(1, rows // (len(places) * pack.repetitions))
         for start in range(0, len(combinations), step):
             chosen = combinations[start : start + step]

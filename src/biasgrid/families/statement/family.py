@@ -90,9 +90,11 @@ class StatementDataset(DatasetSection):
 
     @model_validator(mode="after")
     def _one_way_to_ask(self) -> StatementDataset:
-        beside = [name for name in ("prompt", "system", "mode") if name in self.model_fields_set]
-        if self.prompts is not None and beside:
-            raise KeysError(f"expected either `prompts` or `{beside[0]}`")
+        other_keys = [
+            name for name in ("prompt", "system", "mode") if name in self.model_fields_set
+        ]
+        if self.prompts is not None and other_keys:
+            raise KeysError(f"expected either `prompts` or `{other_keys[0]}`")
         return self
 
 

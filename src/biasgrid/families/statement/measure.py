@@ -185,16 +185,16 @@ def measures_of_statements(
     if table.is_empty():
         return
     is_whole, is_of_templates = not keys, "template" in keys
-    asked = times_asked(table)
-    yield from sums_of_statements(table, keys, ANSWER_FORMULAS, asked)
+    repetitions = times_asked(table)
+    yield from sums_of_statements(table, keys, ANSWER_FORMULAS, repetitions)
     if table["takes_back"].is_not_null().any():
-        yield from sums_of_statements(table, keys, [TAKEN_BACK], asked)
+        yield from sums_of_statements(table, keys, [TAKEN_BACK], repetitions)
     elif is_whole:
         yield without_explanations()
-    yield from sums_of_statements(table, keys, UNREAD_FORMULAS, asked)
+    yield from sums_of_statements(table, keys, UNREAD_FORMULAS, repetitions)
     # A mean over templates says nothing of one of them.
     if not is_of_templates:
-        yield from sums_of_statements(error_rates(table, keys), keys, [ERROR_MACRO], asked)
+        yield from sums_of_statements(error_rates(table, keys), keys, [ERROR_MACRO], repetitions)
 
     pairs = pairs_with_negations(table)
     formulas = PAIR_FORMULAS if is_of_templates else [*PAIR_FORMULAS, *AGREEMENT_FORMULAS]
@@ -207,7 +207,7 @@ def measures_of_statements(
 
 
 def sums_of_statements(
-    table: pl.DataFrame, keys: Sequence[str], formulas: Sequence[Formula], asked: int
+    table: pl.DataFrame, keys: Sequence[str], formulas: Sequence[Formula], repetitions: int
 ) -> Iterator[Sums]:
     """Yields the sums of formulas, which of classes leave out the parts that have no row.
 
@@ -215,11 +215,11 @@ def sums_of_statements(
         table: with `n` and `left_out`.
         keys: columns that divide the table into parts.
         formulas: the measures.
-        asked: how often each statement was asked; see `times_asked`.
+        repetitions: how often each statement was asked; see `times_asked`.
     """
     for sums in sum_formulas(table, keys, {TEMPLATES: "template"}, formulas):
         # Not in polars, which multiplies by 1 / asked, so that 5 / 3 is not the nearest double.
-        cases = sums.keys["n"].to_numpy() / asked
+        cases = sums.keys["n"].to_numpy() / repetitions
         numbers = replace(sums, keys=sums.keys.with_columns(cases=pl.Series(cases)))
         if "bias_type" in keys:
             has_row = numbers.keys.select(pl.col("n") + pl.col("left_out") > 0).to_series()

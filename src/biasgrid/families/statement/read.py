@@ -69,9 +69,9 @@ def read(files: StatementFiles) -> tuple[StatementPack, list[Fault]]:
     if not prompts:
         prompts = (Prompt(files.prompt, files.system),)
     pack = StatementPack(table.parameters, domains, tuple(templates), negations, files, prompts)
-    named = {domain for template in templates for domain in template.domains}
+    domain_names = {domain for template in templates for domain in template.domains}
     # Combinations of unknown domains cannot be counted.
-    if named <= domains.keys():
+    if domain_names <= domains.keys():
         if mode.checks:
             faults += template_faults(pack)
         faults += too_many_statements(pack)
@@ -225,20 +225,20 @@ def make_template(
 
     A constraint that cannot be read becomes an empty one.
     """
-    named = tuple(row.values[f"param_{number}"] for number in parameters)
-    for number, domain in zip(parameters, named, strict=True):
+    domain_names = tuple(row.values[f"param_{number}"] for number in parameters)
+    for number, domain in zip(parameters, domain_names, strict=True):
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
             row.refuse("", problem, f"a domain: {one_of(filter(None, domains))}")
     constraint: Constraint = ()
     try:
-        constraint = mode.constraint(row.values["constraints"], parameters, named, domains)
+        constraint = mode.constraint(row.values["constraints"], parameters, domain_names, domains)
     except ConstraintError as error:
         row.refuse("", error.problem, error.expected)
     return StatementTemplate(
         row.values["template_id"],
         row.values["template_text"],
-        named,
+        domain_names,
         constraint,
         row.values["label"],
         negation_of=row.values.get("negation_of", ""),
@@ -294,20 +294,20 @@ def template_faults(pack: StatementPack) -> Iterator[Fault]:
 
 
 def problems_of_template(
-    pack: StatementPack, template: StatementTemplate, first: Mapping[str, str]
+    pack: StatementPack, template: StatementTemplate, first_places: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yields the problems of a template, each with what was expected.
 
     Args:
         pack: the pack.
         template: the template.
-        first: the places of the first templates with the ids of earlier ones.
+        first_places: the places of the first templates with the ids of earlier ones.
     """
     name = template.identifier
     if not name.strip():
         yield "template_id is blank", "a different name for every template"
-    elif name in first:
-        problem = f"template_id {name!r} is in {first[name]} already"
+    elif name in first_places:
+        problem = f"template_id {name!r} is in {first_places[name]} already"
         yield problem, "a different name for every template"
     yield from text_problems(pack, template)
     yield from constraint_problems(pack, template)
@@ -437,20 +437,20 @@ class StatementMode(Mode):
         return TemplateTable(parameter_numbers(header), rows)
 
     def constraint(
-        self, text: str, parameters: Sequence[str], named: Sequence[str], domains: Domains
+        self, text: str, parameters: Sequence[str], domain_names: Sequence[str], domains: Domains
     ) -> Constraint:
         """Reads the constraint of a template.
 
         Args:
             text: the constraint.
             parameters: the numbers of all parameters of the file.
-            named: the domain of each, `UNUSED` for those that the template leaves out.
+            domain_names: the domain of each, `UNUSED` for those that the template leaves out.
             domains: all domains.
 
         Raises:
             ConstraintError: it cannot be read.
         """
-        pairs = zip(parameters, named, strict=True)
+        pairs = zip(parameters, domain_names, strict=True)
         return parse_constraint(text, [number if domain else "" for number, domain in pairs])
 
     def negations(
@@ -490,14 +490,14 @@ class StatementMode(Mode):
         return enumerate(pack.statements)
 
     def fill_text(
-        self, text: str, parameters: Sequence[str], names: Sequence[pl.Series]
+        self, text: str, parameters: Sequence[str], value_columns: Sequence[pl.Series]
     ) -> pl.Series:
         """Fills the text of a template.
 
         Args:
             text: the template's text, with `#1` for the value of parameter 1.
             parameters: the numbers of the parameters.
-            names: the value of each parameter, each of shape (statements,).
+            value_columns: the value of each parameter, each of shape (statements,).
 
         Returns:
             The texts, shape (statements,).
@@ -510,7 +510,7 @@ class StatementMode(Mode):
         for place, part in enumerate(PARAMETER_SLOT.split(text)):
             is_number = place % 2 == 1
             parts.append(pl.col(part) if is_number else pl.lit(part))
-        values = pl.DataFrame(dict(zip(parameters, names, strict=True)))
+        values = pl.DataFrame(dict(zip(parameters, value_columns, strict=True)))
         return values.with_columns(text=pl.concat_str(parts))["text"]
 
     def published(self, observations: pl.DataFrame) -> Iterable[pl.DataFrame]:
