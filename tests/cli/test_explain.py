@@ -59,7 +59,7 @@ def results_of(
         reference, tables.sums, options, declared, StatisticsSettings()
     ).measures
     file = folder / "measures/texts/tiny.parquet"
-    cell = {"family": reference, "answer": kind, "options": dict(options), "scorers": {}}
+    cell = {"family": reference, "answer": kind, "measure_options": dict(options), "scorers": {}}
     write_table(measures, file, MEASURES, {"cell": cell_location(file, paths[0], [paths[1]], cell)})
     return folder
 
