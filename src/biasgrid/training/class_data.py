@@ -36,7 +36,13 @@ class Example(Section):
 
     text: str
     text_pair: str | None = None
-    labels: Annotated[list[str], BeforeValidator(as_list), Field(alias="label", min_length=1)]
+    # Named like the key of the file, because `Section` knows no aliases.
+    label: Annotated[list[str], BeforeValidator(as_list), Field(min_length=1)]
+
+    @property
+    def labels(self) -> list[str]:
+        """The names of the classes, at least one; a name counts as often as it is there."""
+        return self.label
 
     @property
     def input(self) -> str | tuple[str, str]:
