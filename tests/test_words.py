@@ -107,7 +107,12 @@ MOST_NAMES_WITH_SEVERAL_HOMES = 120
 MOST_WORDS_OF_A_SENTENCE = 35
 TRANSLATED = re.compile(r"\b(?:stands|told|tells|is that of)\b", flags=re.IGNORECASE)
 """Words that show that a sentence was not thought in English."""
-FOR_REFERENCE = {"docs/outputs.md", "docs/benchmarks.md", "docs/releasing.md"}
+FOR_REFERENCE = {
+    "docs/outputs.md",
+    "docs/benchmarks.md",
+    "docs/releasing.md",
+    "docs/developing.md",
+}
 """Pages that are looked up, or are for developers."""
 REFERENCE = re.compile(r"\b[Ss]ee ((?:`[^`]+`(?:, | and | or )?)+)")
 QUOTED = re.compile(r"`([^`]+)`")
