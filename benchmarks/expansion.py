@@ -21,7 +21,7 @@ from biasgrid.families.counterfactual.read import read as read_pack
 from biasgrid.families.expansion import Expansion
 from biasgrid.families.underspecified.ask import expand
 from biasgrid.families.underspecified.read import WordLists, read
-from biasgrid.families.underspecified.templates import AttributeRow, types_of
+from biasgrid.families.underspecified.templates import AttributeRow, template_types
 from biasgrid.tables.files import write_table_in_parts
 
 SUBJECTS_IN_LOOP = 20
@@ -73,7 +73,7 @@ def loop() -> float:
     def fill() -> None:
         for one, two in pairs + [(two, one) for one, two in pairs]:
             for number, template in enumerate(lists.templates):
-                for kind in types_of(template, lists.attributes):
+                for kind in template_types(template, lists.attributes):
                     for attribute in lists.attributes[kind]:
                         line = template.text.replace("[subj1]", one).replace("[subj2]", two)
                         for head, term in attribute.texts.items():

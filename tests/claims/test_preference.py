@@ -27,11 +27,11 @@ from small_estimates import numbers_of, settings_of
 
 from biasgrid.families.underspecified.axes import AnsweredGroups
 from biasgrid.families.underspecified.family import DEFINITIONS
-from biasgrid.families.underspecified.measure import measures_of_swap_groups
+from biasgrid.families.underspecified.measure import swap_group_measures
 from biasgrid.families.underspecified.observe import (
     compare_subjects,
-    preferences_of,
     scores_in_groups,
+    swap_group_preferences,
 )
 from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.stats.noise.association_strength import (
@@ -63,7 +63,7 @@ def golden() -> pl.DataFrame:
     )
     predictions = rows.select("instance", probabilities=pl.concat_list("score1", "score2"))
     found = compare_subjects(instances, predictions, "exact")
-    known = preferences_of(scores_in_groups(found)).has_share
+    known = swap_group_preferences(scores_in_groups(found)).has_share
     assert len(found) == GOLDEN["swap_groups"]
     assert (~known).sum() == GOLDEN["left_out"]
     return found.filter(pl.Series(known))
@@ -83,7 +83,7 @@ def test_associations_are_the_golden_ones(golden: pl.DataFrame, name: str, measu
 
 def test_room_and_factor_of_mass_are_the_golden_ones(golden: pl.DataFrame) -> None:
     found = CellSums(AnsweredGroups(golden), None)
-    sums = [each for each in measures_of_swap_groups(found) if not isinstance(each, pl.DataFrame)]
+    sums = [each for each in swap_group_measures(found) if not isinstance(each, pl.DataFrame)]
     assert_allclose(find_sums(sums, "room", keys=()).values, GOLDEN["room"], rtol=RELATIVE)
     assert_allclose(
         np.exp(find_sums(sums, "mass_change", keys=()).values), GOLDEN["factor"], rtol=RELATIVE
@@ -118,7 +118,7 @@ def worlds(runs: int, make: Callable[[np.random.Generator], pl.DataFrame]) -> li
 
 
 def noise(random: np.random.Generator, places: Places = PLACES, sd: float = 0.1) -> Array:
-    return np.asarray(random.normal(0, sd, (len(places.one), 2, 2)))
+    return np.asarray(random.normal(0, sd, (len(places.x1), 2, 2)))
 
 
 def equal_odds(shift: float) -> Callable[[np.random.Generator], pl.DataFrame]:

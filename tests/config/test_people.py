@@ -20,7 +20,7 @@ from biasgrid.base.faults import Fault
 from biasgrid.base.references import load, stage
 from biasgrid.config import Config, load_word_lists, parse_config, read_config, variant_clusters
 from biasgrid.families.family import Lists
-from biasgrid.families.underspecified.lists import facts_of_names
+from biasgrid.families.underspecified.lists import name_facts
 from biasgrid.families.underspecified.templates import read_attributes
 from biasgrid.runs.counts import instances_to_ask
 
@@ -194,7 +194,7 @@ def test_names_have_counts_and_are_listed_once() -> None:
         assert all(of == sorted(of, reverse=True) and of[-1] >= 100 for of in counts.values())
     # No group is twice as frequent as another, so that nothing is flagged where all names are
     # asked.
-    means = facts_of_names([women, men], None)["frequency"]
+    means = name_facts([women, men], None)["frequency"]
     assert len(means) == 12
     assert max(means.values()) < 2 * min(means.values())
 

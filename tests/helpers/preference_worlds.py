@@ -13,7 +13,7 @@ import polars as pl
 from small_cells import design, with_scores
 
 from biasgrid.families.underspecified.axes import AnsweredGroups
-from biasgrid.families.underspecified.measure import measures_of_swap_groups
+from biasgrid.families.underspecified.measure import swap_group_measures
 from biasgrid.families.underspecified.sizes import CellAssociations, mass
 from biasgrid.families.underspecified.sums import ASSOCIATION, CellSums
 from biasgrid.stats.estimate import estimate
@@ -80,10 +80,10 @@ def preferences(places: Places, words: Array, effects: Array, reading: float = -
     if effects.ndim == 2:
         effects = effects[..., None]
     template = places.template if effects.shape[2] > 1 else 0
-    of_words = words[places.one] - words[places.other]
+    of_words = words[places.x1] - words[places.x2]
     of_pairs = (
-        effects[places.one, places.attribute, template]
-        - effects[places.other, places.attribute, template]
+        effects[places.x1, places.attribute, template]
+        - effects[places.x2, places.attribute, template]
     )
     questions = of_words[:, None] + of_pairs[:, None] * np.array([1.0, reading])
     return np.repeat(questions[:, None], 2, axis=1)
@@ -94,7 +94,7 @@ def moving_mass(random: np.random.Generator, places: Places, size: Size, shift: 
     (groups, 2, 2).
     """
     drawn = 0.5 * np.exp(random.uniform(-shift, shift, (size.attributes, 2)) / 2)
-    noise = np.exp(random.normal(0, 0.1, (len(places.one), 2, 2)))
+    noise = np.exp(random.normal(0, 0.1, (len(places.x1), 2, 2)))
     return np.minimum(drawn[places.attribute][:, None] * noise, 0.99)
 
 
@@ -131,7 +131,7 @@ def estimated(observations: pl.DataFrame) -> World:
     """Estimates associations of subject and attribute, without what is made of whole cells."""
     sums = [
         each
-        for each in measures_of_swap_groups(CellSums(AnsweredGroups(observations), None))
+        for each in swap_group_measures(CellSums(AnsweredGroups(observations), None))
         if isinstance(each, Sums)
     ]
     pairs = [each for each in sums if {*ASSOCIATION} <= {*each.keys.columns} and each.is_tested]

@@ -119,7 +119,7 @@ def test_a_dataset_keeps_names_of_as_many_tokens(tmp_path: Path) -> None:
         "[subj]": ["Al", "Bo", "Alexander", "Xi", "Yo", "Alexandra"]
     }
     assert design.subjects[0].groups == ["x"] * 3 + ["y"] * 3
-    assert design.dropped == ["Cy", "Dan", "Eve", "Zoltan", "Wim"]
+    assert design.dropped_subjects == ["Cy", "Dan", "Eve", "Zoltan", "Wim"]
     assert design.refusal is None
     # Without the tokenizer a plan counts all names: at most so many are asked.
     assert len(planned_instances(lists).subjects[0].groups) == 11

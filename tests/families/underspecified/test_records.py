@@ -6,8 +6,8 @@ import pytest
 from small_cells import one_list, spans
 from small_measures import score_groups
 
-from biasgrid.families.underspecified.axes import AxesOfParts
-from biasgrid.families.underspecified.measure import records_of_subjects
+from biasgrid.families.underspecified.axes import AxesFinder
+from biasgrid.families.underspecified.measure import subject_records
 from biasgrid.families.underspecified.observe import compare_subjects
 from biasgrid.formats.unqover.export import subject_scores
 from biasgrid.groups.scores import score_records
@@ -18,7 +18,7 @@ def test_a_record_is_a_subjects_mean_score_in_a_case() -> None:
     random = np.random.default_rng(3)
     predictions = spans(instances, *random.random((2, len(instances))))
     observed = [compare_subjects(instances, predictions, "exact")]
-    records = records_of_subjects(AxesOfParts(observed).axes, observed)
+    records = subject_records(AxesFinder(observed).axes, observed)
     assert set(records.bias_types) == {"subject", "subject_group"}
     # 2 templates, 2 attributes, plain and negated; 4 subjects, in two bias types.
     assert len(np.unique(records.case)) == 8

@@ -25,7 +25,7 @@ from biasgrid.families.synthetic import (
     hashed_weight,
     known_effect_rows,
 )
-from biasgrid.families.underspecified.lists import Subjects, facts_of_names
+from biasgrid.families.underspecified.lists import Subjects, name_facts
 from biasgrid.families.underspecified.read import Design, WordLists, planned_instances
 from biasgrid.families.underspecified.samples import asked_groups, pair_rows
 from biasgrid.families.underspecified.templates import (
@@ -102,29 +102,29 @@ def expand(lists: WordLists, token_counts: TokenCounts | None = None) -> Expansi
     rows = InstanceRows(design)
     schema = instances_schema(KEYS, {**rows.contexts.rows.schema, **rows.items.schema})
     all_lists = replace(lists, limit={}, sample=None, balance=None)
-    available = counts_of_design(planned_instances(all_lists), None)
-    coverage = coverage_of_design(counts_of_design(design, rows.asked), available)
-    facts = {"dropped_subjects": design.dropped, **coverage}
+    available = design_counts(planned_instances(all_lists), None)
+    coverage = coverage_of_design(design_counts(design, rows.group_mask), available)
+    facts = {"dropped_subjects": design.dropped_subjects, **coverage}
     # If all subjects are one token, their groups do not differ in it.
-    counted = None if lists.one_token else token_counts
-    names = facts_of_names(asked_subjects(design, rows.asked), counted)
+    several_token_counts = None if lists.one_token else token_counts
+    names = name_facts(asked_subjects(design, rows.group_mask), several_token_counts)
     if names:
         facts[NAME_FACTS] = names
     return Expansion(schema, rows.tables([*schema.columns]), facts, rows.requests_at)
 
 
-def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
+def design_counts(design: Design, group_mask: BoolArray | None) -> dict[str, int]:
     """Returns how many subjects, attributes, templates and rows of a design are asked.
 
     Args:
         design: the design.
-        asked: shape (pairs, plain items), which swap groups are asked, None for all.
+        group_mask: shape (pairs, plain items), which swap groups are asked, None for all.
     """
     items = design.plain_items
-    if asked is not None:
-        items = [items[place] for place in np.flatnonzero(asked.any(axis=0))]
+    if group_mask is not None:
+        items = [items[place] for place in np.flatnonzero(group_mask.any(axis=0))]
     return {
-        "subjects": sum(len(side.groups) for side in asked_subjects(design, asked)),
+        "subjects": sum(len(side.groups) for side in asked_subjects(design, group_mask)),
         "attributes": len({item.attribute.name for item in items}),
         "templates": len({item.template for item in items}),
         # A swap group has four: both orders of the question and of its negation.
@@ -133,11 +133,11 @@ def counts_of_design(design: Design, asked: BoolArray | None) -> dict[str, int]:
     }
 
 
-def asked_subjects(design: Design, asked: BoolArray | None) -> list[Subjects]:
-    """Returns the subjects of each list that are asked about; see `counts_of_design`."""
+def asked_subjects(design: Design, group_mask: BoolArray | None) -> list[Subjects]:
+    """Returns the subjects of each list that are asked about; see `design_counts`."""
     pairs = pair_rows(design)
-    if asked is not None:
-        pairs = pairs[asked.any(axis=1)]
+    if group_mask is not None:
+        pairs = pairs[group_mask.any(axis=1)]
     rows_of_sides = [pairs] if len(design.subjects) == 1 else pairs.T
     subjects = []
     for side, rows in zip(design.subjects, rows_of_sides, strict=True):
@@ -163,15 +163,15 @@ def ordered_pairs(design: Design) -> pl.DataFrame:
     # Templates use only forms that both lists have.
     forms = [name for name in sides[0].columns if name in sides[1].columns and name != "group"]
     tables: list[pl.DataFrame] = []
-    for swapped in (False, True):
+    for is_swapped in (False, True):
         columns_of_sides = []
-        for which, table in enumerate(reversed(sides) if swapped else sides, start=1):
+        for which, table in enumerate(reversed(sides) if is_swapped else sides, start=1):
             slots = {f"group{which}": "group"}
             slots |= {form.replace("subj", f"subj{which}"): form for form in forms}
             columns_of_sides.append(table.select(**slots))
         pairs = pl.concat(columns_of_sides, how="horizontal")
-        numbered = pairs.with_columns(pair=pl.int_range(pl.len()), swapped=pl.lit(swapped))
-        tables.append(numbered)
+        numbered_pairs = pairs.with_columns(pair=pl.int_range(pl.len()), swapped=pl.lit(is_swapped))
+        tables.append(numbered_pairs)
     return pl.concat(tables, rechunk=True)
 
 
@@ -347,7 +347,7 @@ def item_columns(design: Design) -> pl.DataFrame:
     """Returns the columns of the items, one row per item."""
     items = design.items
     columns: dict[str, list[Any]] = {
-        "negated": [item.negated for item in items],
+        "negated": [item.is_negated for item in items],
         "template": [item.template for item in items],
         "attribute": [item.attribute.name for item in items],
         "attribute_group": [item.attribute.group for item in items],
@@ -373,7 +373,7 @@ class InstanceRows:
         items: the columns of the items.
         contexts: the texts with the subjects.
         questions: the texts of the questions.
-        asked: shape (pairs, plain items), which swap groups are asked, None for all.
+        group_mask: shape (pairs, plain items), whether each swap group is asked; None if all are.
     """
 
     def __init__(self, design: Design) -> None:
@@ -387,10 +387,10 @@ class InstanceRows:
         self.items = item_columns(design)
         self.contexts = build_contexts(design, pairs)
         self.questions = build_questions(design, pairs)
-        self.asked: BoolArray | None = None
+        self.group_mask: BoolArray | None = None
         if design.lists.sample is not None:
-            asked = asked_groups(design, design.lists.sample)
-            self.asked = asked.reshape(len(design.pairs), len(design.plain_items))
+            group_mask = asked_groups(design, design.lists.sample)
+            self.group_mask = group_mask.reshape(len(design.pairs), len(design.plain_items))
 
     def parts(self) -> Iterator[IntArray]:
         """Yields the numbers of the ordered pairs of each part; without pairs, one empty part."""
@@ -398,7 +398,7 @@ class InstanceRows:
         for start in range(0, max(1, self.pairs.height), step):
             yield np.arange(start, min(start + step, self.pairs.height))
 
-    def chosen(self, pairs: IntArray, values: IntArray | Digests) -> Any:
+    def asked_values(self, pairs: IntArray, values: IntArray | Digests) -> Any:
         """Returns the values of the items and pairs that are asked.
 
         Args:
@@ -409,10 +409,10 @@ class InstanceRows:
             Shape (rows,).
         """
         table = np.broadcast_to(values, (len(pairs), self.items.height))
-        if self.asked is None:
+        if self.group_mask is None:
             return table.reshape(-1)
         # Both questions of an example, which are neighbours, are in one swap group.
-        return table[np.repeat(self.asked[self.pair_numbers[pairs]], 2, axis=1)]
+        return table[np.repeat(self.group_mask[self.pair_numbers[pairs]], 2, axis=1)]
 
     @property
     def asks_each_once(self) -> bool:
@@ -429,32 +429,32 @@ class InstanceRows:
             len(repeated_digests([digests], len(digests))) for digests in (contexts.digests, items)
         )
 
-    def digests_of(self, pairs: IntArray) -> Digests:
+    def row_digests(self, pairs: IntArray) -> Digests:
         """Returns the digests of the rows of some pairs, shape (rows,)."""
         contexts = self.contexts.digests[self.contexts.places(pairs)]
         questions = self.questions.digests[self.questions.places(pairs)]
-        digests: Digests = self.chosen(pairs, contexts + questions)
+        digests: Digests = self.asked_values(pairs, contexts + questions)
         return digests
 
     def texts(self, pairs: IntArray) -> pl.DataFrame:
         """Returns the texts of the rows of some pairs."""
         tables = []
         for segments in (self.contexts, self.questions):
-            places = self.chosen(pairs, segments.places(pairs))
+            places = self.asked_values(pairs, segments.places(pairs))
             tables.append(segments.rows[places])
         texts: pl.DataFrame = pl.concat(tables, how="horizontal")
         return texts
 
     def requests_at(self, numbers: IntArray) -> pl.DataFrame:
-        """Returns `instance` and the texts of some rows, of which only the pairs are built.
+        """Returns `instance` and the texts of some rows, and builds no pairs but theirs.
 
         Args:
             numbers: the numbers of the rows; those beyond the last row are left out.
         """
         all_pairs = np.arange(self.pairs.height)
         heights = np.full(self.pairs.height, self.items.height)
-        if self.asked is not None:
-            heights = 2 * self.asked[self.pair_numbers].sum(axis=1)
+        if self.group_mask is not None:
+            heights = 2 * self.group_mask[self.pair_numbers].sum(axis=1)
         ends = np.cumsum(heights)
         instances = numbers[numbers < heights.sum()]
         pairs = np.searchsorted(ends, instances, side="right")
@@ -464,8 +464,8 @@ class InstanceRows:
             texts = self.texts(all_pairs[pair : pair + 1])
             tables.append(texts[instances[pairs == pair] - first])
         # Numbers in any order are answered pair by pair.
-        ordered = instances[np.argsort(pairs, kind="stable")]
-        column_of_numbers = pl.Series("instance", ordered, dtype=pl.UInt32)
+        instances_by_pair = instances[np.argsort(pairs, kind="stable")]
+        column_of_numbers = pl.Series("instance", instances_by_pair, dtype=pl.UInt32)
         return pl.concat(tables).select(column_of_numbers, pl.all())
 
     def tables(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -474,15 +474,15 @@ class InstanceRows:
         Args:
             columns: their columns, in this order.
         """
-        digests = [] if self.asks_each_once else map(self.digests_of, self.parts())
+        digests = [] if self.asks_each_once else map(self.row_digests, self.parts())
         repetitions = Repetitions(repeated_digests(digests, self.design.instances))
         items = np.arange(self.items.height)
         first = 0
         for pairs in self.parts():
-            asked_before = repetitions.asked_before(self.digests_of(pairs))
+            asked_before = repetitions.asked_before(self.row_digests(pairs))
             last = first + len(asked_before)
             first_groups = self.pair_numbers[pairs, np.newaxis] * (len(items) // 2)
-            swap_groups = self.chosen(pairs, first_groups + items // 2)
+            swap_groups = self.asked_values(pairs, first_groups + items // 2)
             numbers = pl.DataFrame(
                 {
                     "instance": np.arange(first, last, dtype=np.uint32),
@@ -491,8 +491,8 @@ class InstanceRows:
             )
             tables = [
                 numbers,
-                self.pairs[self.chosen(pairs, pairs[:, np.newaxis])],
-                self.items[self.chosen(pairs, items)],
+                self.pairs[self.asked_values(pairs, pairs[:, np.newaxis])],
+                self.items[self.asked_values(pairs, items)],
                 self.texts(pairs),
             ]
             table = pl.concat(tables, how="horizontal")
@@ -591,8 +591,10 @@ def subject_weights(rows: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
         means.append(hashed_weight(bias, subject, attribute))
         order.append(hashed_weight(bias, subject, f"template {template}"))
     weights = keys.with_columns(mean=pl.Series(means), order=pl.Series(order))
-    shared = group_weights(keys, bias)
-    weights = weights.join(shared, on=["group", "attribute"], how="left", maintain_order="left")
+    shared_weights = group_weights(keys, bias)
+    weights = weights.join(
+        shared_weights, on=["group", "attribute"], how="left", maintain_order="left"
+    )
     parts = bias.parts("name")
     # A subject without a group is one of its own, so that both parts are its own.
     own = pl.when(pl.col("group").is_null()).then(parts.total).otherwise(parts.name)
@@ -647,7 +649,7 @@ def with_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFra
     return rows.with_columns(low=low, high=high, probability=of_low)
 
 
-def counts_of_subjects(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
+def subject_answer_counts(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
     """Returns how often each subject is the answer, subject 1 first."""
     low, high = counts_of_two(row, repeats)
     return (low, high) if row["low"] == row["subject1"] else (high, low)
@@ -655,5 +657,5 @@ def counts_of_subjects(row: Mapping[str, Any], repeats: int) -> tuple[int, int]:
 
 # The instances of a pair, attribute and polarity (their templates and orders) are drawn together.
 corpus = corpus_of_answers(
-    with_probability, together=("low", "high", "attribute", "negated"), counts=counts_of_subjects
+    with_probability, together=("low", "high", "attribute", "negated"), counts=subject_answer_counts
 )

@@ -22,14 +22,24 @@ ATTRIBUTE_COLUMNS = ["attribute", "attribute_group"]
 
 
 class NamedCodes(NamedTuple):
-    """Names, and the place of each thing among them, -1 if it has none."""
+    """Names, and the position of each thing in them, -1 for a thing without a name.
 
-    names: pl.Series
+    Attributes:
+        distinct_names: the names in alphabetical order, without null.
+        codes: shape (things,), positions in `distinct_names`.
+    """
+
+    distinct_names: pl.Series
     codes: IntArray
 
 
 class UnitPlaces(NamedTuple):
-    """Places among some units, and how often each unit is there, shape (units,)."""
+    """The unit of each row, and the number of rows of each unit.
+
+    Attributes:
+        places: shape (rows,), positions of units.
+        counts: shape (units,), how often each position is in `places`.
+    """
 
     places: IntArray
     counts: IntArray
@@ -90,16 +100,16 @@ class Axes:
 
     @cached_property
     def places(self) -> tuple[IntArray, IntArray]:
-        """The places of subjects and of attributes; see `places_of_names`."""
-        return places_of_names(self.subjects), places_of_names(self.attributes)
+        """The places of subjects and of attributes; see `name_places`."""
+        return name_places(self.subjects), name_places(self.attributes)
 
-    def subject_places(self, names: pl.Series) -> IntArray:
-        """Returns the places of subjects."""
-        return np.asarray(self.places[0][numbers_of_names(names)])
+    def subject_places(self, subjects: pl.Series) -> IntArray:
+        """Returns the positions of subjects in `subjects`; all of them must be there."""
+        return np.asarray(self.places[0][category_numbers(subjects)])
 
-    def attribute_places(self, names: pl.Series) -> IntArray:
-        """Returns the places of attributes."""
-        return np.asarray(self.places[1][numbers_of_names(names)])
+    def attribute_places(self, attributes: pl.Series) -> IntArray:
+        """Returns the positions of attributes in `attributes`; all of them must be there."""
+        return np.asarray(self.places[1][category_numbers(attributes)])
 
     def swap_groups(self, observations: pl.DataFrame) -> SwapGroups:
         """Finds the places of swap groups.
@@ -123,27 +133,27 @@ class SwapGroups:
 
     Attributes:
         axes: the axes.
-        one: shape (groups,), the subject x1.
-        other: shape (groups,), the subject x2.
+        x1: shape (groups,), the subject x1.
+        x2: shape (groups,), the subject x2.
         attribute: shape (groups,).
         template: shape (groups,).
     """
 
     axes: Axes
-    one: IntArray
-    other: IntArray
+    x1: IntArray
+    x2: IntArray
     attribute: IntArray
     template: IntArray
 
     def __len__(self) -> int:
-        return len(self.one)
+        return len(self.x1)
 
-    def only(self, chosen: BoolArray) -> SwapGroups:
-        """Returns chosen swap groups."""
-        if chosen.all():
+    def only(self, is_kept: BoolArray) -> SwapGroups:
+        """Returns the swap groups where `is_kept`, shape (groups,), is true; itself if all are."""
+        if is_kept.all():
             return self
-        places = (self.one, self.other, self.attribute, self.template)
-        return SwapGroups(self.axes, *(place[chosen] for place in places))
+        places = (self.x1, self.x2, self.attribute, self.template)
+        return SwapGroups(self.axes, *(place[is_kept] for place in places))
 
     @cached_property
     def in_templates(self) -> IntArray:
@@ -153,9 +163,9 @@ class SwapGroups:
         """
         _, attributes, templates = self.axes.shape
         question = self.attribute * templates + self.template
-        of_subject = attributes * templates
+        subject_stride = attributes * templates
         return interleave_sides(
-            self.one * of_subject + question, self.other * of_subject + question
+            self.x1 * subject_stride + question, self.x2 * subject_stride + question
         )
 
     @cached_property
@@ -165,52 +175,52 @@ class SwapGroups:
         See `interleave_sides`.
         """
         subjects, attributes, _ = self.axes.shape
-        forward = self.one * subjects + self.other
-        backward = self.other * subjects + self.one
+        forward = self.x1 * subjects + self.x2
+        backward = self.x2 * subjects + self.x1
         return interleave_sides(
             forward * attributes + self.attribute, backward * attributes + self.attribute
         )
 
     @cached_property
-    def of_templates(self) -> UnitPlaces:
-        """The templates."""
+    def template_index(self) -> UnitPlaces:
+        """The template of each swap group."""
         return UnitPlaces(self.template, np.bincount(self.template, minlength=self.axes.shape[2]))
 
     @cached_property
-    def of_subjects(self) -> UnitPlaces:
-        """Both subjects; see `interleave_sides`."""
-        both = interleave_sides(self.one, self.other)
+    def subject_index(self) -> UnitPlaces:
+        """Both subjects of each swap group, shape (2 groups,); see `interleave_sides`."""
+        both = interleave_sides(self.x1, self.x2)
         return UnitPlaces(both, np.bincount(both, minlength=self.axes.shape[0]))
 
     @cached_property
-    def of_attributes(self) -> UnitPlaces:
-        """The attributes."""
+    def attribute_index(self) -> UnitPlaces:
+        """The attribute of each swap group."""
         return UnitPlaces(self.attribute, np.bincount(self.attribute, minlength=self.axes.shape[1]))
 
     @cached_property
     def pair(self) -> IntArray:
-        """The place of each pair of subjects among those of the axes."""
-        return np.searchsorted(self.axes.pairs, self.one * len(self.axes.subjects) + self.other)
+        """The position of each pair in `Axes.pairs`, shape (groups,)."""
+        return np.searchsorted(self.axes.pairs, self.x1 * len(self.axes.subjects) + self.x2)
 
     @cached_property
     def are_across(self) -> BoolArray:
         """Whether both subjects have groups that differ."""
-        return np.asarray(self.axes.across[self.one, self.other])
+        return np.asarray(self.axes.across[self.x1, self.x2])
 
 
-def interleave_sides(one: NDArray[SideNumber], other: NDArray[SideNumber]) -> NDArray[SideNumber]:
+def interleave_sides(x1: NDArray[SideNumber], x2: NDArray[SideNumber]) -> NDArray[SideNumber]:
     """Returns numbers of x1 and of x2, swap group by swap group, shape (2 groups,).
 
     In this order sums do not depend on where a cell is divided.
     """
-    return np.column_stack([one, other]).reshape(-1)
+    return np.column_stack([x1, x2]).reshape(-1)
 
 
-class AxesOfParts:
+class AxesFinder:
     """Finds the axes of swap groups that come part by part.
 
     Attributes:
-        count: how many there were.
+        group_count: the number of swap groups so far.
         pairs: the distinct `PAIR_COLUMNS`, in the order of their first appearance.
         attributes: the same of `ATTRIBUTE_COLUMNS`.
         units: the units of templates, each once, sorted.
@@ -218,7 +228,7 @@ class AxesOfParts:
 
     def __init__(self, parts: Iterable[pl.DataFrame] = ()) -> None:
         """Begins with the swap groups of some parts, from `observe.compare_subjects`."""
-        self.count = 0
+        self.group_count = 0
         self.pairs = pl.DataFrame(schema=dict.fromkeys(PAIR_COLUMNS, pl.Categorical))
         self.attributes = pl.DataFrame(schema=dict.fromkeys(ATTRIBUTE_COLUMNS, pl.Categorical))
         self.units: IntArray = np.zeros(0, dtype=np.int64)
@@ -227,7 +237,7 @@ class AxesOfParts:
 
     def add(self, observations: pl.DataFrame) -> None:
         """Adds a part, from `observe.compare_subjects`."""
-        self.count += len(observations)
+        self.group_count += len(observations)
         self.pairs = with_distinct(self.pairs, observations)
         self.attributes = with_distinct(self.attributes, observations)
         self.units = np.union1d(self.units, template_units(observations))
@@ -237,14 +247,14 @@ class AxesOfParts:
         """The axes of all parts."""
         names, codes = enumerate_names(self.pairs, "subject1", "subject2")
         subject_groups, group_codes = enumerate_names(self.pairs, "group1", "group2")
-        group_of_subject = values_of_codes(codes, group_codes, len(names))
+        group_of_subject = values_by_code(codes, group_codes, len(names))
         is_second = second_list(codes, group_of_subject)
-        # The subjects of the first list before those of the second.
+        # The first list comes before the second one.
         order = np.argsort(is_second, kind="stable")
         x1, x2 = np.split(np.argsort(order)[codes], 2)
         attributes, attribute_codes = enumerate_names(self.attributes, "attribute")
         attribute_groups, codes_of_groups = enumerate_names(self.attributes, "attribute_group")
-        group_of_attribute = values_of_codes(attribute_codes, codes_of_groups, len(attributes))
+        group_of_attribute = values_by_code(attribute_codes, codes_of_groups, len(attributes))
         return Axes(
             subjects=names.gather(order),
             attributes=attributes,
@@ -256,26 +266,26 @@ class AxesOfParts:
         )
 
 
-def with_distinct(known: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+def with_distinct(earlier_rows: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     """Adds rows of names to distinct ones, in the order of their first appearance.
 
     Args:
-        known: the distinct rows so far.
+        earlier_rows: the distinct rows so far.
         rows: a table with the same columns, whose rows are added.
     """
-    names = rows.select(pl.col(known.columns).cast(pl.Categorical))
+    names = rows.select(pl.col(earlier_rows.columns).cast(pl.Categorical))
     distinct = names.unique(maintain_order=True)
-    return pl.concat([known, distinct]).unique(maintain_order=True)
+    return pl.concat([earlier_rows, distinct]).unique(maintain_order=True)
 
 
-def values_of_codes(codes: IntArray, values: IntArray, count: int) -> IntArray:
+def values_by_code(codes: IntArray, values: IntArray, code_count: int) -> IntArray:
     """Returns the value of each code from 0 to `count`, -1 if it has none."""
-    value_of = np.full(count, -1, dtype=np.int64)
-    value_of[codes] = values
-    return value_of
+    by_code = np.full(code_count, -1, dtype=np.int64)
+    by_code[codes] = values
+    return by_code
 
 
-def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
+def second_list(codes: IntArray, group_codes: IntArray) -> BoolArray:
     """Returns whether each subject is of a second list.
 
     The subjects of a second list are compared with those of the first alone. Pairs do not tell of
@@ -283,17 +293,17 @@ def second_list(codes: IntArray, group_of: IntArray) -> BoolArray:
     x1 or x2.
 
     Args:
-        codes: shape (2 pairs,), x1 of all pairs and below x2.
-        group_of: shape (subjects,), the group of each subject, -1 if it has none.
+        codes: shape (2 pairs,), x1 of all pairs, then x2 of all pairs.
+        group_codes: shape (subjects,), the group of each subject, -1 if it has none.
     """
     x1, x2 = np.split(codes, 2)
-    subject_groups = np.unique(group_of)
+    subject_groups = np.unique(group_codes)
     have_two_groups = len(subject_groups) == 2 and subject_groups[0] >= 0
-    if have_two_groups and (group_of[x1] != group_of[x2]).all():
-        return np.asarray(group_of == subject_groups[1])
-    is_second = np.zeros(len(group_of), dtype=np.bool_)
+    if have_two_groups and (group_codes[x1] != group_codes[x2]).all():
+        return np.asarray(group_codes == subject_groups[1])
+    is_second = np.zeros(len(group_codes), dtype=np.bool_)
     # A single pair is no two lists.
-    if len(group_of) > 2 and not np.isin(x1, x2).any():
+    if len(group_codes) > 2 and not np.isin(x1, x2).any():
         is_second[x2] = True
     return is_second
 
@@ -306,20 +316,23 @@ def enumerate_names(table: pl.DataFrame, *columns: str) -> NamedCodes:
     names_of_columns = [table[column].rename("name") for column in columns]
     every_name = pl.concat(names_of_columns)
     names = every_name.unique().drop_nulls().cast(pl.String).sort()
-    return NamedCodes(names, places_of_names(names)[numbers_of_names(every_name)])
+    return NamedCodes(names, name_places(names)[category_numbers(every_name)])
 
 
-def places_of_names(names: pl.Series) -> IntArray:
-    """Returns the place of each name by its number in polars, and behind them -1 for null."""
-    numbers = numbers_of_names(names)
+def name_places(distinct_names: pl.Series) -> IntArray:
+    """Returns the position of each name by its number in polars.
+
+    The last place holds -1, so that the number of a null, -1, finds it.
+    """
+    numbers = category_numbers(distinct_names)
     places = np.full(int(numbers.max(initial=0)) + 2, -1, dtype=np.int64)
-    places[numbers] = np.arange(len(names))
+    places[numbers] = np.arange(len(distinct_names))
     return places
 
 
-def numbers_of_names(names: pl.Series) -> IntArray:
+def category_numbers(name_column: pl.Series) -> IntArray:
     """Returns the numbers that polars gives to names in this process, -1 for nulls."""
-    return names.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    return name_column.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
 # Swap groups that were answered, about attributes that a tokenizer knows
@@ -342,8 +355,8 @@ class KnownAttributes(NamedTuple):
         """Whether the attribute of each row is not left out."""
         return ~pl.col("attribute").cast(pl.String).is_in(self.left_out)
 
-    def of(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of a table that are about other attributes than those left out."""
+    def known_rows(self, part: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows of a table about attributes that are not left out."""
         return part.filter(self.are_known) if self.left_out else part
 
 
@@ -372,37 +385,39 @@ class AnsweredGroups:
     Attributes:
         observations: all observations, part by part.
         attributes: which attributes the tokenizer does not know; their swap groups count nowhere.
-        asked: how many other swap groups there are.
-        count: how many of them were answered.
+        group_count: the number of all other swap groups.
+        answered_count: the number of these that were answered.
     """
 
     def __init__(self, observations: Observations) -> None:
         """Goes through the observations of a cell, from `observe.observe`."""
         self.observations = parts_of_observations(observations)
-        self.attributes, self.asked, self.answered = find_in_parts(observations, find_answered)
-        self.count = self.answered.count
+        self.attributes, self.group_count, self.answered_axes = find_in_parts(
+            observations, find_answered
+        )
+        self.answered_count = self.answered_axes.group_count
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Yields them; some parts may be empty."""
         for part in self.observations:
-            yield answered_groups(self.attributes.of(part))
+            yield answered_groups(self.attributes.known_rows(part))
 
     @cached_property
     def axes(self) -> Axes:
         """Their subjects, attributes and templates."""
-        return self.answered.axes
+        return self.answered_axes.axes
 
 
-def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[KnownAttributes, int, AxesOfParts]:
+def find_answered(parts: Iterable[pl.DataFrame]) -> tuple[KnownAttributes, int, AxesFinder]:
     """Finds the attributes that are known, and the swap groups about them that were answered.
 
     Returns:
         The attributes, the number of swap groups about them, and the axes of the answered ones.
     """
-    asked, answered = 0, AxesOfParts()
+    group_count, answered_axes = 0, AxesFinder()
     attributes = find_known_attributes(parts)
     for part in parts:
-        about_known = attributes.of(part)
-        asked += len(about_known)
-        answered.add(answered_groups(about_known))
-    return attributes, asked, answered
+        about_known = attributes.known_rows(part)
+        group_count += len(about_known)
+        answered_axes.add(answered_groups(about_known))
+    return attributes, group_count, answered_axes

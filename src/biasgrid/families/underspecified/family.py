@@ -210,11 +210,11 @@ class UnderspecifiedDataset(DatasetSection):
         """Whether its subjects are compared as groups."""
         return self.measures != []
 
-    def sample_of(self, variant: str) -> Sample | None:
+    def variant_sample(self, variant: str) -> Sample | None:
         """Returns the sample of a variant, None if all is asked."""
         return self.variants[variant].sample or self.sample
 
-    def subjects_of(self, variant: str) -> list[str]:
+    def variant_subjects(self, variant: str) -> list[str]:
         """Returns the subject lists of a variant."""
         return self.variants[variant].subjects or self.subjects
 
@@ -225,17 +225,17 @@ class UnderspecifiedDataset(DatasetSection):
 
     def filtering_tokenizer(self, variant: str) -> str | None:
         """Returns the tokenizer that drops subjects of several tokens, None if all are kept."""
-        chosen = self.variants.get(variant)
-        if chosen is None or chosen.subjects or self.target_scoring:
+        dataset_variant = self.variants.get(variant)
+        if dataset_variant is None or dataset_variant.subjects or self.target_scoring:
             return None
         return masked_tokenizer(variant)
 
     def needed_tokenizer(self, variant: str) -> str | None:
         """Returns the tokenizer that drops or balances subjects, None if no tokens are counted."""
-        chosen = self.variants.get(variant)
-        if chosen is None or not self.balances_by_tokens:
+        dataset_variant = self.variants.get(variant)
+        if dataset_variant is None or not self.balances_by_tokens:
             return self.filtering_tokenizer(variant)
-        return masked_tokenizer(variant) or chosen.tokenizer
+        return masked_tokenizer(variant) or dataset_variant.tokenizer
 
 
 def is_generative(variant: str) -> bool:
@@ -291,21 +291,21 @@ class ConfigFaults:
             names = [*model.predictions]
             yield from unknown_names(self.source, f"{key}.predictions", names, self.datasets)
         for name, section in self.datasets.items():
-            yield from self.of_dataset(f"datasets.{name}", section)
+            yield from self.section_faults(f"datasets.{name}", section)
         for model_name in self.grid.run.models:
             for dataset in self.grid.run.datasets:
                 are_defined = dataset in self.datasets and model_name in self.grid.models
                 if are_defined and self.grid.fits(model_name, dataset):
                     yield from cell_faults(self.grid, self.source, model_name, dataset)
 
-    def of_dataset(self, key: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
-        """Yields the faults of a dataset's section, whose key is given."""
-        for variant, chosen in section.variants.items():
+    def section_faults(self, key: str, section: UnderspecifiedDataset) -> Iterator[Fault]:
+        """Yields the faults of the section of a dataset, with `key` as its place in the config."""
+        for variant, dataset_variant in section.variants.items():
             place = f"{key}.variants.{variant}"
             yield from self.unknown_tokenizer(place, variant)
-            yield from self.of_prompts(f"{place}.prompt", variant, chosen)
-            yield from self.of_tokenizer(
-                f"{place}.tokenizer", variant, chosen.tokenizer, section.balances_by_tokens
+            yield from self.prompt_faults(f"{place}.prompt", variant, dataset_variant)
+            yield from self.tokenizer_faults(
+                f"{place}.tokenizer", variant, dataset_variant.tokenizer, section.balances_by_tokens
             )
         if section.target_scoring and self.grid.scoring in MODES:
             only = f"`scoring: {self.grid.scoring}` scores only words of one token"
@@ -313,19 +313,23 @@ class ConfigFaults:
             expected = "`scoring: exact`, or no `target_scoring`"
             yield self.fault(f"{key}.target_scoring", problem, expected)
 
-    def of_prompts(self, key: str, variant: str, chosen: DatasetVariant) -> Iterator[Fault]:
+    def prompt_faults(
+        self, key: str, variant: str, dataset_variant: DatasetVariant
+    ) -> Iterator[Fault]:
         """Yields a generative variant without a prompt, and another variant with one."""
-        files = ", ".join(map(repr, chosen.prompt_files))
+        files = ", ".join(map(repr, dataset_variant.prompt_files))
         if is_generative(variant) and not files:
             expected = "a file such as prompts/two-options.txt, which generative models need"
             yield self.fault(key, "none", expected)
         if not is_generative(variant) and files:
             expected = "no prompt, which is only for generative models (`llm`)"
             yield self.fault(key, files, expected)
-        if chosen.prompt and chosen.prompts:
-            yield self.fault(key, f"{chosen.prompt!r} together with `prompts`", "one of the two")
+        if dataset_variant.prompt and dataset_variant.prompts:
+            yield self.fault(
+                key, f"{dataset_variant.prompt!r} together with `prompts`", "one of the two"
+            )
 
-    def of_tokenizer(
+    def tokenizer_faults(
         self, key: str, variant: str, tokenizer: str | None, by_tokens: bool
     ) -> Iterator[Fault]:
         """Yields a tokenizer of a variant that is missing, unknown, or has nothing to balance.
@@ -368,15 +372,15 @@ class ConfigFaults:
             learns_others = model.task == GENERATIVE_TASK or self.grid.training_datasets(name)
             needs_dataset = model.variant is not None or not learns_others
             if not datasets and name in self.grid.run.models and needs_dataset:
-                deed = "is trained on the synthetic bias of underspecified datasets"
-                problem = f"{name!r} {deed} but answers none of them"
+                reason = "is trained on the synthetic bias of underspecified datasets"
+                problem = f"{name!r} {reason} but answers none of them"
                 expected = "a `variant` of one of the datasets"
                 yield self.fault(f"models.{name}.train.synthetic", problem, expected)
             variant = variant_of_task.setdefault(model.task, model.variant)
             if model.variant != variant:
-                others = f"other synthetic models of the task answer {variant!r}"
+                conflict = f"other synthetic models of the task answer {variant!r}"
                 expected = "the same variant for all synthetic models of a task"
-                problem = f"{model.variant!r}, but {others}"
+                problem = f"{model.variant!r}, but {conflict}"
                 yield self.fault(f"models.{name}.variant", problem, expected)
             for dataset in datasets:
                 yield from self.own_subjects(name, dataset, str(model.variant))
@@ -407,15 +411,15 @@ class ConfigFaults:
 
     def missing_masks(self) -> Iterator[Fault]:
         """Yields tokenizers of masked language models without a mask token."""
-        of_models = {model.variant for model in self.grid.models.values()}
+        model_variants = {model.variant for model in self.grid.models.values()}
         for name, tokenizer in self.grid.tokenizers.items():
             variant = f"lm-{name}"
-            if variant in self.variants | of_models and tokenizer.mask is None:
+            if variant in self.variants | model_variants and tokenizer.mask is None:
                 expected = f"the key, because masked language models answer the variant {variant}"
                 yield self.fault(f"tokenizers.{name}.mask", "missing", expected)
 
     def unknown_tokenizer(self, key: str, variant: str | None) -> Iterator[Fault]:
-        """Yields a variant of masked language models whose tokenizer is not in the config."""
+        """Yields a variant of masked language models if the config lacks its tokenizer."""
         tokenizers, tokenizer = self.grid.tokenizers, masked_tokenizer(variant or "")
         if tokenizer is not None and tokenizer not in tokenizers:
             problem = f"unknown tokenizer {tokenizer!r}{nearest_name(tokenizer, tokenizers)}"
@@ -440,12 +444,12 @@ def cell_faults(grid: Grid, source: str, model: str, dataset: str) -> Iterator[F
     tokenizer = section.needed_tokenizer(variant)
     entry = grid.tokenizers.get(tokenizer) if tokenizer else None
     if entry is not None and entry.checkpoint is None and entry.folder is None:
-        deed, expected = "balances", "one of them"
+        action, expected = "balances", "one of them"
         if not section.balance:
-            deed = "filters"
+            action = "filters"
             expected += ", or `subjects` in the variant, or `target_scoring` in the dataset"
         lacks = f"{tokenizer!r} has no `checkpoint` or `folder`"
-        problem = f"{lacks}, but {deed} the subjects of {dataset!r}"
+        problem = f"{lacks}, but {action} the subjects of {dataset!r}"
         yield Fault(source, f"tokenizers.{tokenizer}", problem, expected)
 
 
@@ -497,7 +501,7 @@ def pronoun_faults(
 
 
 def cell_options(grid: Grid, section: UnderspecifiedDataset) -> dict[str, Any]:
-    """Returns the options of cells that are those of the dataset; see `measure.measure`."""
+    """Returns the measure options that all cells of a dataset share; see `measure.measure`."""
     # The threshold of failures counts only if there are comparisons.
     comparisons = {"measures", "failure_threshold"} if section.compares_groups else {"measures"}
     options = section.model_dump(include=comparisons)
@@ -532,16 +536,16 @@ class Underspecified(Family):
         entry, section = grid.models[model], underspecified_datasets(grid)[dataset]
         if entry.variant is None or entry.variant not in section.variants:
             return None
-        imported = entry.source.scoring(dataset)
-        scoring = imported or grid.scoring
+        imported_scoring = entry.source.scoring(dataset)
+        scoring = imported_scoring or grid.scoring
         options = {"task": entry.task, "scoring": scoring, **cell_options(grid, section)}
-        if grid.inference.precision in COARSE_PRECISIONS and not imported:
+        if grid.inference.precision in COARSE_PRECISIONS and not imported_scoring:
             options["precision"] = grid.inference.precision
         # Options of generative models are letters, whose probabilities are read in one way.
         settings: dict[str, Any] = {} if is_generative(entry.variant) else {"scoring": scoring}
         task = ASKED_TASKS.get(entry.task, AskedTask("", "", 0))
         row_bytes = task.row_bytes
-        if entry.task == "fill-mask" and imported is None:
+        if entry.task == "fill-mask" and imported_scoring is None:
             pronouns = PRONOUN_PLACES if section.pronouns else []
             settings |= {"target_scoring": section.target_scoring, "either_case": pronouns}
             row_bytes += PRONOUN_BYTES if pronouns else 0
@@ -560,21 +564,21 @@ class Underspecified(Family):
     def files(self, grid: Grid, dataset: str, variant: str) -> WordListFiles:
         """Returns the word lists of a dataset's variant."""
         folder, section = Path(grid.word_lists), underspecified_datasets(grid)[dataset]
-        chosen = section.variants[variant]
+        dataset_variant = section.variants[variant]
         tokenizer = masked_tokenizer(variant)
         mask, pronouns = None, {}
         if tokenizer is not None:
             mask, pronouns = grid.tokenizers[tokenizer].mask, section.pronouns
         return WordListFiles(
-            templates=folder / chosen.templates,
-            subjects=tuple(folder / name for name in section.subjects_of(variant)),
+            templates=folder / dataset_variant.templates,
+            subjects=tuple(folder / name for name in section.variant_subjects(variant)),
             attributes=folder / section.attributes,
-            filler=folder / chosen.filler if chosen.filler else None,
+            filler=folder / dataset_variant.filler if dataset_variant.filler else None,
             mask=mask,
             limit=section.limit.model_dump(exclude_none=True),
             pronouns=pronouns,
-            sample=sample_unless_all(section.sample_of(variant), section.sample_by),
-            prompts=tuple(folder / name for name in chosen.prompt_files),
+            sample=sample_unless_all(section.variant_sample(variant), section.sample_by),
+            prompts=tuple(folder / name for name in dataset_variant.prompt_files),
             is_english=section.is_english,
             antonyms=section.antonyms,
             one_token=section.filtering_tokenizer(variant) is not None,
@@ -582,7 +586,7 @@ class Underspecified(Family):
         )
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
-        """Returns the measures of the family, and those of groups if the dataset compares them."""
+        """Returns the measures of the family, and measures of groups if it compares them."""
         section = underspecified_datasets(grid)[dataset]
         definitions = ["measures"]
         if section.stereotypes:
@@ -625,18 +629,20 @@ class Underspecified(Family):
             return None
         design = planned_instances(lists)
         # The config is read faster without polars.
-        from biasgrid.families.underspecified.samples import asked_groups, clusters_of_associations
+        from biasgrid.families.underspecified.samples import asked_groups, association_clusters
 
-        chosen = asked_groups(design, lists.sample)
-        asked, available = clusters_of_associations(design, chosen, clusters())
-        complete = (asked == available).sum()
-        fewest, most = available.min(), available.max()
+        unit_mask = asked_groups(design, lists.sample)
+        asked_clusters, available_clusters = association_clusters(design, unit_mask, clusters())
+        complete = (asked_clusters == available_clusters).sum()
+        fewest, most = available_clusters.min(), available_clusters.max()
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
-        associations = f"{complete:,} of {len(available):,} associations with {number} clusters"
-        return f"{int(chosen.sum()):,} swap groups: {associations}"
+        associations = (
+            f"{complete:,} of {len(available_clusters):,} associations with {number} clusters"
+        )
+        return f"{int(unit_mask.sum()):,} swap groups: {associations}"
 
     def figures(self, dataset: UnderspecifiedDataset) -> Sequence[str]:
-        """Names the family's figures, and those of groups if the dataset compares them."""
+        """Names the family's figures, with group figures if the dataset compares groups."""
         figures = list(ASSOCIATION_FIGURES)
         if len(dataset.subjects) == 2:
             figures.append(SUBJECT_GROUPS)
@@ -674,16 +680,16 @@ class Underspecified(Family):
         """
         section = underspecified_datasets(grid)[dataset]
         key = f"datasets.{dataset}"
-        unbalanced = list(unbalanced_faults(source, f"{key}.balance", lists))
-        if unbalanced:
-            yield from unbalanced
+        balance_faults = list(unbalanced_faults(source, f"{key}.balance", lists))
+        if balance_faults:
+            yield from balance_faults
             return
         design = planned_instances(lists)
         if section.stereotypes:
             path = Path(grid.word_lists, section.stereotypes)
             attributes = {row.name for rows in lists.attributes.values() for row in rows}
             yield from unknown_stereotypes(path, attributes, lists.subjects)
-        sample = section.sample_of(variant)
+        sample = section.variant_sample(variant)
         if is_generative(variant):
             instances, noun = design.instances, "swap groups of four"
             yield from size_faults(source, f"{key}.sample", sample, instances, noun)

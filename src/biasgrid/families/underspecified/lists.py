@@ -122,9 +122,9 @@ def term_problems(term: str) -> Iterator[LineProblem]:
     for placeholder in LIST_PLACEHOLDER.findall(term):
         expected = "only words, because nothing fills placeholders there"
         yield f"placeholder {placeholder} in {term!r}", expected
-    spaced = wide_space(term)
-    if spaced:
-        yield f"white space in {spaced!r}", "a single space between words"
+    odd_space = wide_space(term)
+    if odd_space:
+        yield f"white space in {odd_space!r}", "a single space between words"
 
 
 def check_groups(file: ListFile, head: str, entries: Sequence[ListEntry]) -> None:
@@ -198,15 +198,20 @@ class Subjects:
     frequencies: list[float] | None = None
 
     @property
-    def names(self) -> list[str]:
+    def base_terms(self) -> list[str]:
         """The subjects in their base form; none if the list has faults."""
         return self.forms.get(SUBJECT, [])
 
-    def keep(self, kept: Sequence[bool]) -> Subjects:
-        """Returns the subjects that are marked to be kept; those behind the marks are not."""
-        forms = {head: list(compress(terms, kept)) for head, terms in self.forms.items()}
-        frequencies = None if self.frequencies is None else list(compress(self.frequencies, kept))
-        return Subjects(forms, list(compress(self.groups, kept)), frequencies)
+    def keep(self, is_kept: Sequence[bool]) -> Subjects:
+        """Returns the subjects for which `is_kept` is true.
+
+        Subjects behind the end of a shorter `is_kept` are dropped.
+        """
+        forms = {head: list(compress(terms, is_kept)) for head, terms in self.forms.items()}
+        frequencies = (
+            None if self.frequencies is None else list(compress(self.frequencies, is_kept))
+        )
+        return Subjects(forms, list(compress(self.groups, is_kept)), frequencies)
 
 
 def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
@@ -250,7 +255,7 @@ def read_frequencies(file: ListFile, subjects: Sequence[ListEntry]) -> list[floa
     return frequencies or None
 
 
-def kept_subjects(
+def select_subjects(
     sides: Sequence[Subjects],
     used_forms: Iterable[str],
     token_counts: TokenCounts | None,
@@ -274,19 +279,19 @@ def kept_subjects(
             terms = list(chain.from_iterable(side.forms[form] for side in sides))
             counts.append(token_counts(terms))
         tokens = list(zip(*counts, strict=True))
-    kept = [True] * sum(len(side.groups) for side in sides)
+    is_kept = [True] * sum(len(side.groups) for side in sides)
     if one_token and tokens is not None:
-        kept = [set(forms) == {1} for forms in tokens]
+        is_kept = [set(forms) == {1} for forms in tokens]
     if balance is not None:
-        kept = balanced_subjects(sides, tokens, kept, balance)
-    marks = iter(kept)
+        is_kept = balanced_subjects(sides, tokens, is_kept, balance)
+    marks = iter(is_kept)
     return [side.keep(list(islice(marks, len(side.groups)))) for side in sides]
 
 
 def balanced_subjects(
     sides: Sequence[Subjects],
     tokens: Sequence[tuple[int, ...]] | None,
-    kept: Sequence[bool],
+    may_stay: Sequence[bool],
     balance: Balance,
 ) -> list[bool]:
     """Returns whether each subject of all lists is kept so that their groups are alike.
@@ -294,16 +299,19 @@ def balanced_subjects(
     Args:
         sides: one or two lists.
         tokens: how many tokens each form of each subject is, None if that is unknown.
-        kept: whether each subject is not dropped for its tokens.
+        may_stay: whether each subject is not dropped for its tokens.
         balance: the facts in which the groups are made alike.
     """
     by_tokens = "tokens" in balance.by
     if by_tokens and tokens is None:
-        return list(kept)
+        return list(may_stay)
     # If groups are not balanced by tokens, all subjects count as equally long.
-    lengths = tokens if by_tokens and tokens is not None else [(1,)] * len(kept)
+    lengths = tokens if by_tokens and tokens is not None else [(1,)] * len(may_stay)
     # 0 tokens mark a subject that may not be chosen.
-    marked = [own if is_kept else (0,) for own, is_kept in zip(lengths, kept, strict=True)]
+    marked_lengths = [
+        own_lengths if is_candidate else (0,)
+        for own_lengths, is_candidate in zip(lengths, may_stay, strict=True)
+    ]
     frequencies = None
     if "frequency" in balance.by:
         # Unknown frequencies count as equal.
@@ -311,11 +319,11 @@ def balanced_subjects(
         for side in sides:
             frequencies += side.frequencies or [1.0] * len(side.groups)
     groups = list(chain.from_iterable(side.groups for side in sides))
-    rows = set(balanced_rows(groups, marked, frequencies))
-    return [row in rows for row in range(len(kept))]
+    rows = set(balanced_rows(groups, marked_lengths, frequencies))
+    return [row in rows for row in range(len(may_stay))]
 
 
-def facts_of_names(
+def name_facts(
     sides: Sequence[Subjects], token_counts: TokenCounts | None
 ) -> dict[str, dict[str, float]]:
     """Describes how the names of groups differ in length and frequency.
@@ -334,7 +342,7 @@ def facts_of_names(
         return {}
     facts: dict[str, dict[str, float]] = {}
     if token_counts is not None:
-        counts = token_counts(list(chain.from_iterable(side.names for side in sides)))
+        counts = token_counts(list(chain.from_iterable(side.base_terms for side in sides)))
         facts["tokens"] = mean_by_group(list(map(float, counts)), groups, fmean)
     if all(side.frequencies for side in sides):
         frequencies = list(chain.from_iterable(side.frequencies or () for side in sides))
@@ -391,7 +399,7 @@ def unknown_stereotypes(
         attributes: the names of the dataset's attributes.
         sides: its subjects. If they have no groups, each subject is one.
     """
-    names = {name for side in sides for name in side.names}
+    names = {name for side in sides for name in side.base_terms}
     subject_groups = {group for side in sides for group in side.groups if group is not None}
     expected_group = "a group of the subjects in the dataset"
     if not subject_groups:

@@ -16,7 +16,7 @@ import polars as pl
 
 from biasgrid.base.arrays import FloatArray, IntArray, divide
 from biasgrid.families.cell import Observations
-from biasgrid.families.underspecified.axes import AnsweredGroups, Axes, AxesOfParts
+from biasgrid.families.underspecified.axes import AnsweredGroups, Axes, AxesFinder
 from biasgrid.families.underspecified.observe import (
     READ,
     SAID,
@@ -31,21 +31,21 @@ from biasgrid.families.underspecified.sizes import (
     MASS_PART,
     TESTS_OF_SIZES,
     derive,
-    left_out_of_derived,
-    sums_of_pairs,
+    jackknife_derived,
+    pair_sums,
 )
 from biasgrid.families.underspecified.sums import (
     ASSOCIATION,
-    KEYS_OF_PARTS,
+    KEYS_OF_PART_KINDS,
     MEANS_OF_CELL,
     PART_KEYS,
     CellSums,
     MeanTally,
     SubjectTally,
-    counts_of_parts,
-    mean_of_swap_groups,
     mean_over_templates,
-    sums_of_parts,
+    part_counts,
+    part_sums,
+    swap_group_mean,
 )
 from biasgrid.families.underspecified.validity import WITHOUT_ANSWERS, validity
 from biasgrid.groups.measures import finishes as finishes_of_groups
@@ -72,12 +72,12 @@ __all__ = [
     "UNIT",
     "derive",
     "finishes",
-    "left_out_of_derived",
+    "jackknife_derived",
     "measure",
     "observe",
     "validity",
 ]
-ABOUT_ATTRIBUTES = [keys for keys in KEYS_OF_PARTS if len(keys) > 1]
+ABOUT_ATTRIBUTES = [keys for keys in KEYS_OF_PART_KINDS if len(keys) > 1]
 """The kinds of parts that are about an attribute or a group of attributes."""
 COMPARED_PARTS = (["subject"], ["subject", "attribute"])
 """The kinds of parts that models are compared by."""
@@ -89,17 +89,16 @@ class PartMean(NamedTuple):
     Parts are a subject or a group of subjects, with an attribute, a group of attributes or neither.
 
     Attributes:
-        number: the number of each swap group as its subjects see it, a key of
-            `CellSums.of_subjects`.
+        sum_name: the key in `CellSums.of_subjects` of the number that is averaged.
         test: whether it is tested against 0; see `Sums`.
         compares_models: whether models are compared by it, in `COMPARED_PARTS`.
         kinds: the kinds of parts that have it.
     """
 
-    number: str
+    sum_name: str
     test: SignificanceTest = SignificanceTest.NONE
     compares_models: bool = False
-    kinds: Sequence[Sequence[str]] = KEYS_OF_PARTS
+    kinds: Sequence[Sequence[str]] = KEYS_OF_PART_KINDS
 
 
 PART_MEANS = {
@@ -161,20 +160,20 @@ def measure(
     Yields:
         Measures of subjects and attributes, then of groups.
     """
-    answered = AnsweredGroups(observations)
-    if not answered.count:
-        yield nothing_measured(answered.asked)
+    cell_groups = AnsweredGroups(observations)
+    if not cell_groups.answered_count:
+        yield nothing_measured(cell_groups.group_count)
     else:
-        sums = CellSums(answered, measure_options.get("precision"))
-        yield from with_left_out(list(measures_of_swap_groups(sums)), answered)
-        yield from sums_of_pairs(sums)
+        sums = CellSums(cell_groups, measure_options.get("precision"))
+        yield from with_left_out(list(swap_group_measures(sums)), cell_groups)
+        yield from pair_sums(sums)
     if measure_options.get("task") in WITHOUT_ANSWERS:
-        yield coverage(answered)
-        yield from undetected_difference(answered.observations)
+        yield coverage(cell_groups)
+        yield from undetected_difference(cell_groups.observations)
     if "stereotypes" in measure_options:
-        yield stereotype_agreement(answered, measure_options["stereotypes"])
-    if measure_options["measures"] != [] and answered.count:
-        records = records_of_subjects(answered.axes, answered)
+        yield stereotype_agreement(cell_groups, measure_options["stereotypes"])
+    if measure_options["measures"] != [] and cell_groups.answered_count:
+        records = subject_records(cell_groups.axes, cell_groups)
         yield from measure_groups(
             records,
             measure_options["measures"],
@@ -182,12 +181,12 @@ def measure(
         )
 
 
-def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
+def swap_group_measures(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     """Yields the measures of swap groups that were answered."""
     associations = {}
     for name in ("gamma", "eta", "win_ratio", "share_gamma"):
-        parts = parts_of_measure(sums, name)
-        # The first part is that of subjects with attributes.
+        parts = measure_parts(sums, name)
+        # The first part has a row per subject and attribute.
         associations[name] = parts[0]
         yield from parts
     yield from mass_inputs(sums)
@@ -195,37 +194,39 @@ def measures_of_swap_groups(sums: CellSums) -> Iterator[Sums | pl.DataFrame]:
     with_share = sums.means["room"]
     room = mean_over_templates(sums.axes, with_share, left_out=sums.n - with_share.n)
     yield replace(room, compares_models=False).named("room")
-    yield from parts_of_measure(sums, "log_odds_gamma")
-    yield from parts_of_measure(sums, "question_association")
+    yield from measure_parts(sums, "log_odds_gamma")
+    yield from measure_parts(sums, "question_association")
     yield negation_reading(sums)
     if sums.has_pronouns:
-        yield from parts_of_measure(sums, "pronoun_association")
+        yield from measure_parts(sums, "pronoun_association")
     for name, (association, kind) in SIZES.items():
-        yield size_of_cell(name, associations[association], kind)
+        yield cell_size_row(name, associations[association], kind)
     # delta, positional dependence: mean of |S(x; one order) - S(x; the other)|; epsilon, attribute
     # independence: mean of |S(x; question) - S(y; negation)| (Li et al., section 3.2);
     # answer_probability: mean score of a subject over all instances; winner_changes: share of swap
     # groups in which the more probable subject changes with the order.
     for name in MEANS_OF_CELL:
-        mean = mean_of_swap_groups(sums.axes, sums.means[name])
+        mean = swap_group_mean(sums.axes, sums.means[name])
         if name == "winner_changes":
             mean = replace(mean, interval="effective Wilson")
         yield mean.named(name)
 
 
-def parts_of_measure(sums: CellSums, measure: str) -> list[Sums]:
+def measure_parts(sums: CellSums, measure: str) -> list[Sums]:
     """Returns a measure of `PART_MEANS`, kind by kind."""
     mean = PART_MEANS[measure]
     parts = []
-    for part in sums.parts(mean.number):
+    for part in sums.parts(mean.sum_name):
         keys = [key for key in PART_KEYS if key in part.keys.columns]
         if keys in mean.kinds:
-            compared = mean.compares_models and keys in COMPARED_PARTS
-            parts.append(replace(part, test=mean.test, compares_models=compared).named(measure))
+            compares_models = mean.compares_models and keys in COMPARED_PARTS
+            parts.append(
+                replace(part, test=mean.test, compares_models=compares_models).named(measure)
+            )
     return parts
 
 
-def size_of_cell(measure: str, associations: Sums, kind: Statistic) -> pl.DataFrame:
+def cell_size_row(measure: str, associations: Sums, kind: Statistic) -> pl.DataFrame:
     """Returns the row of a size of the whole cell, as published: noise is not taken off."""
     pairs = associations.keys.select(*ASSOCIATION, value=pl.Series(associations.values))
     # Shape (subjects, attributes), NaN where a pair is not asked.
@@ -265,7 +266,7 @@ def negation_reading(sums: CellSums) -> Sums:
     return Sums(keys, along, finish=CORRELATION, interval="t").named("negation_reading")
 
 
-def correlation_of_products(sums: FloatArray) -> FloatArray:
+def product_correlation(sums: FloatArray) -> FloatArray:
     """Returns the correlation of variables with mean 0, shape (...); NaN if one does not vary.
 
     Args:
@@ -274,44 +275,46 @@ def correlation_of_products(sums: FloatArray) -> FloatArray:
     return divide(sums[..., 0], np.sqrt(np.maximum(sums[..., 1] * sums[..., 2], 0)))
 
 
-CORRELATION = Finish("correlation", correlation_of_products)
+CORRELATION = Finish("correlation", product_correlation)
 
 # Stereotypes
 
 
 def stereotype_agreement(
-    answered: AnsweredGroups, stereotypes: Mapping[str, str]
+    cell_groups: AnsweredGroups, stereotypes: Mapping[str, str]
 ) -> Sums | pl.DataFrame:
     """Agreement of a cell with stereotypes: mean of C as seen by the subjects that they name.
 
     Args:
-        answered: the swap groups of the cell, with all observations.
+        cell_groups: the swap groups of the cell, with all observations.
         stereotypes: see `stereotype_sides`.
 
     Returns:
         The mean, or a row without a value if no swap group that a stereotype is about was answered.
     """
-    by = "group" if has_subject_groups(answered.observations) else "subject"
-    about_stereotypes = AxesOfParts()
-    asked = 0
-    for part in answered.observations:
+    by = "group" if has_subject_groups(cell_groups.observations) else "subject"
+    about_stereotypes = AxesFinder()
+    group_count = 0
+    for part in cell_groups.observations:
         sides = stereotype_sides(part, stereotypes, by)
-        asked += int(np.count_nonzero(sides))
+        group_count += int(np.count_nonzero(sides))
         about_stereotypes.add(answered_groups(part.filter(pl.Series(sides != 0))))
-    left_out = asked - about_stereotypes.count
-    if not about_stereotypes.count:
+    left_out = group_count - about_stereotypes.group_count
+    if not about_stereotypes.group_count:
         row = {"measure": STEREOTYPE_AGREEMENT, "options": "", "value": None, "n": 0}
         return pl.DataFrame([{**row, "left_out": left_out}], schema_overrides={"value": pl.Float64})
     axes = about_stereotypes.axes
     tally = MeanTally(axes)
-    for part in answered.observations:
+    for part in cell_groups.observations:
         sides = stereotype_sides(part, stereotypes, by)
         comparison = part["comparison"].to_numpy()
-        chosen = (sides != 0) & ~np.isnan(comparison)
-        groups = axes.swap_groups(part.filter(pl.Series(chosen)))
-        tally.add(groups, sides[chosen] * comparison[chosen])
-    agreement = mean_of_swap_groups(axes, tally, left_out)
-    agreement = replace(agreement, generalises_to_all_factors=len(axes.subject_groups.names) > 0)
+        is_chosen = (sides != 0) & ~np.isnan(comparison)
+        groups = axes.swap_groups(part.filter(pl.Series(is_chosen)))
+        tally.add(groups, sides[is_chosen] * comparison[is_chosen])
+    agreement = swap_group_mean(axes, tally, left_out)
+    agreement = replace(
+        agreement, generalises_to_all_factors=len(axes.subject_groups.distinct_names) > 0
+    )
     return agreement.named(STEREOTYPE_AGREEMENT)
 
 
@@ -331,9 +334,11 @@ def stereotype_sides(
         named subject sees it; 0 if it names both or neither, or the attribute has no stereotype.
     """
     attributes = observations["attribute"].cast(pl.String)
-    named = attributes.replace_strict(dict(stereotypes), default=None, return_dtype=pl.String)
+    stereotype_names = attributes.replace_strict(
+        dict(stereotypes), default=None, return_dtype=pl.String
+    )
     names_x1, names_x2 = (
-        (observations[f"{by}{which}"].cast(pl.String) == named)
+        (observations[f"{by}{which}"].cast(pl.String) == stereotype_names)
         .fill_null(value=False)
         .cast(pl.Int64)
         for which in (1, 2)
@@ -344,7 +349,7 @@ def stereotype_sides(
 # Swap groups without an answer
 
 
-def nothing_measured(asked: int) -> pl.DataFrame:
+def nothing_measured(group_count: int) -> pl.DataFrame:
     """Returns the measures of a cell without any answered swap group: numbers without a value."""
     return pl.DataFrame(
         {
@@ -352,45 +357,45 @@ def nothing_measured(asked: int) -> pl.DataFrame:
             "options": "",
             "value": None,
             "n": 0,
-            "left_out": asked,
+            "left_out": group_count,
         },
         schema_overrides={"value": pl.Float64, "n": pl.Int64, "left_out": pl.Int64},
     )
 
 
 def with_left_out(
-    measures: Iterable[Sums | pl.DataFrame], answered: AnsweredGroups
+    measures: Iterable[Sums | pl.DataFrame], cell_groups: AnsweredGroups
 ) -> Iterator[Sums | pl.DataFrame]:
     """Adds to measures the number of swap groups that were left out because they lack an answer.
 
     Args:
         measures: the measures of the swap groups that were answered.
-        answered: these swap groups, with all observations.
+        cell_groups: these swap groups, with all observations.
     """
-    missing = answered.asked - answered.count
+    missing = cell_groups.group_count - cell_groups.answered_count
     if not missing:
         yield from measures
         return
-    axes = AxesOfParts(answered.observations).axes
-    asked = asked_of_parts(axes, answered.observations)
+    axes = AxesFinder(cell_groups.observations).axes
+    asked_parts = count_part_groups(axes, cell_groups.observations)
     for numbers in measures:
         if isinstance(numbers, pl.DataFrame):
-            # Sizes such as mu and eta are made of whole subjects, so these are what is left out.
+            # Sizes such as mu and eta are made of whole subjects, so subjects are left out.
             yield numbers.with_columns(left_out=len(axes.subjects) - pl.col("n"))
             continue
         keys = [key for key in PART_KEYS if key in numbers.keys.columns]
         if keys:
             absent = [pl.col(key).is_null() for key in PART_KEYS if key not in keys]
-            parts = asked.filter(absent)
-            joined = numbers.keys.join(parts, on=keys, how="left", maintain_order="left")
-            counted = joined.with_columns(left_out=pl.col("asked") - pl.col("n"))
-            yield replace(numbers, keys=counted.select(numbers.keys.columns))
+            parts = asked_parts.filter(absent)
+            joined_keys = numbers.keys.join(parts, on=keys, how="left", maintain_order="left")
+            keys_with_left_out = joined_keys.with_columns(left_out=pl.col("asked") - pl.col("n"))
+            yield replace(numbers, keys=keys_with_left_out.select(numbers.keys.columns))
         else:
             left_out = pl.col("left_out") + missing
             yield replace(numbers, keys=numbers.keys.with_columns(left_out))
 
 
-def asked_of_parts(axes: Axes, observations: Iterable[pl.DataFrame]) -> pl.DataFrame:
+def count_part_groups(axes: Axes, observations: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Counts the swap groups of each part of a cell, whether they were answered or not.
 
     Args:
@@ -402,17 +407,17 @@ def asked_of_parts(axes: Axes, observations: Iterable[pl.DataFrame]) -> pl.DataF
     """
     tally = SubjectTally(axes)
     for groups in observations:
-        tally.count(axes.swap_groups(groups))
-    counts = counts_of_parts(tally)
+        tally.add_ones(axes.swap_groups(groups))
+    counts = part_counts(tally)
     empty = pl.DataFrame(schema=dict.fromkeys(PART_KEYS, pl.String))
-    tables = [part.keys.drop("left_out") for part in sums_of_parts(tally, counts, counts)]
+    tables = [part.keys.drop("left_out") for part in part_sums(tally, counts, counts)]
     return pl.concat([empty, *tables], how="diagonal").rename({"n": "asked"})
 
 
-def coverage(answered: AnsweredGroups) -> pl.DataFrame:
+def coverage(cell_groups: AnsweredGroups) -> pl.DataFrame:
     """Returns the share of swap groups in which all four instances were answered."""
-    share = answered.count / answered.asked
-    row = {"measure": "coverage", "options": "", "value": share, "n": answered.asked}
+    share = cell_groups.answered_count / cell_groups.group_count
+    row = {"measure": "coverage", "options": "", "value": share, "n": cell_groups.group_count}
     return pl.DataFrame([{**row, "left_out": 0}])
 
 
@@ -428,11 +433,11 @@ def undetected_difference(parts: Iterable[pl.DataFrame]) -> Iterator[Sums]:
     """
     have_groups = has_subject_groups(parts)
     if have_groups:
-        of_groups = unanswered_of(parts, "subject_group", ("group1", "group2"))
+        of_groups = unanswered_differences(parts, "subject_group", ("group1", "group2"))
         if len(of_groups.keys):
             yield of_groups.named("undetected_difference")
             return
-    of_subjects = unanswered_of(parts, "subject", ("subject1", "subject2"))
+    of_subjects = unanswered_differences(parts, "subject", ("subject1", "subject2"))
     # The columns are sums and counts, of swap groups with a subject and without it.
     if have_groups and not of_subjects.totals[:, 0::2].any():
         return
@@ -440,7 +445,7 @@ def undetected_difference(parts: Iterable[pl.DataFrame]) -> Iterator[Sums]:
         yield of_subjects.named("undetected_difference")
 
 
-def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str]) -> Sums:
+def unanswered_differences(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str]) -> Sums:
     """Returns the differences of `undetected_difference` of subjects, or of groups of these.
 
     Args:
@@ -465,16 +470,16 @@ def unanswered_of(parts: Iterable[pl.DataFrame], key: str, sides: tuple[str, str
         sums = sum_units(
             lacks[rows], template[rows], len(templates), numbers=name, number_count=len(names) + 1
         ).sums
-        # The last row is that of subjects without a name.
+        # The last row is for subjects without a name.
         with_name += sums[:-1]
         all_groups += sum_units(lacks, template, len(templates)).sums
     columns = np.concatenate([with_name, all_groups - with_name], axis=2)
     # A name that is in all swap groups has none to be compared with.
-    compared = columns[..., 3].sum(axis=1) > 0
-    keys = pl.DataFrame({key: names.filter(pl.Series(compared))}).with_columns(
+    has_partner = columns[..., 3].sum(axis=1) > 0
+    keys = pl.DataFrame({key: names.filter(pl.Series(has_partner))}).with_columns(
         n=pl.lit(int(all_groups[..., 1].sum()), pl.Int64), left_out=pl.lit(0, pl.Int64)
     )
-    along = {TEMPLATES: Along(templates, columns[compared])}
+    along = {TEMPLATES: Along(templates, columns[has_partner])}
     return Sums(
         keys,
         along,
@@ -494,16 +499,16 @@ def names_in_columns(parts: Iterable[pl.DataFrame], columns: Sequence[str]) -> p
     return pl.concat(names).drop_nulls().unique(maintain_order=True)
 
 
-def places_among(column: pl.Series, names: pl.Series) -> IntArray:
+def places_among(column: pl.Series, distinct_names: pl.Series) -> IntArray:
     """Returns the places of a column's values among names; null is behind the last one."""
-    places = column.cast(pl.String).cast(pl.Enum(names)).to_physical()
-    return places.fill_null(len(names)).to_numpy()
+    places = column.cast(pl.String).cast(pl.Enum(distinct_names)).to_physical()
+    return places.fill_null(len(distinct_names)).to_numpy()
 
 
 # Comparisons of subjects as groups
 
 
-def records_of_subjects(axes: Axes, parts: Iterable[pl.DataFrame]) -> Records:
+def subject_records(axes: Axes, parts: Iterable[pl.DataFrame]) -> Records:
     """Returns the records of a cell, for comparisons of groups.
 
     A case is a template, in one prompt format, with an attribute and a question, plain or negated.
@@ -528,8 +533,8 @@ def mean_scores(axes: Axes, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """Returns the mean score of every subject in every case.
 
     Args:
-        axes: see `records_of_subjects`.
-        parts: see `records_of_subjects`.
+        axes: see `subject_records`.
+        parts: see `subject_records`.
 
     Returns:
         `case`, `template`, `term` and `subject` (both its name), `subject_group`, `score`; by case
@@ -544,10 +549,10 @@ def mean_scores(axes: Axes, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
     for part in parts:
         groups, scores = axes.swap_groups(part), scores_in_groups(part)
         question = groups.template * attributes + groups.attribute
-        for row, (swapped, negated, which) in enumerate(sides):
-            subject = groups.one if which == 0 else groups.other
-            place = (2 * question + negated) * subjects + rank[subject]
-            np.add.at(sums[row], place, scores[:, swapped, negated, which])
+        for row, (is_swapped, is_negated, which) in enumerate(sides):
+            subject = groups.x1 if which == 0 else groups.x2
+            place = (2 * question + is_negated) * subjects + rank[subject]
+            np.add.at(sums[row], place, scores[:, is_swapped, is_negated, which])
             np.add.at(counts[row], place, 1.0)
     total, count = sums.sum(axis=0), counts.sum(axis=0)
     places = np.flatnonzero(count)

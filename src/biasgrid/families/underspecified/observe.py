@@ -141,11 +141,11 @@ def pronoun_scores(predictions: pl.DataFrame) -> FloatArray:
     return candidate_values(predictions["probabilities"], 4)[:, 2:]
 
 
-def candidate_values(lists: pl.Series, count: int) -> FloatArray:
+def candidate_values(lists: pl.Series, candidate_count: int) -> FloatArray:
     """Returns the first numbers of each list; shape (rows, count), NaN where there are fewer."""
-    if not (lists.list.len() == count).all(ignore_nulls=False):
-        lists = lists.list.gather(list(range(count)), null_on_oob=True)
-    values: FloatArray = lists.list.to_array(count).to_numpy().astype(np.float64)
+    if not (lists.list.len() == candidate_count).all(ignore_nulls=False):
+        lists = lists.list.gather(list(range(candidate_count)), null_on_oob=True)
+    values: FloatArray = lists.list.to_array(candidate_count).to_numpy().astype(np.float64)
     # The schemas let rounding push a probability a little below 0, where the root would have no
     # value.
     return np.maximum(values, 0, out=values)
@@ -211,7 +211,7 @@ def has_pronouns(predictions: pl.DataFrame) -> bool:
 
 
 def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
-    """Returns the swap groups whose four instances were all answered.
+    """Returns the swap groups with an answer to all four instances.
 
     Args:
         observations: from `compare_subjects`.
@@ -219,9 +219,9 @@ def answered_groups(observations: pl.DataFrame) -> pl.DataFrame:
     return observations.filter(pl.col("comparison").is_not_nan())
 
 
-def row_slices(count: int, size: int = GROUPS_AT_ONCE) -> Iterator[slice]:
+def row_slices(row_count: int, size: int = GROUPS_AT_ONCE) -> Iterator[slice]:
     """Yields consecutive slices of rows, small enough for a processor's cache."""
-    for start in range(0, count, size):
+    for start in range(0, row_count, size):
         yield slice(start, start + size)
 
 
@@ -241,7 +241,7 @@ def compare_scores(scores: FloatArray) -> dict[str, npt.NDArray[Any]]:
     # The other subject's score for the negated question, in one and the same context.
     across = by_order[:, 0] - by_order[:, 1, ::-1]
     winner = np.sign(by_order[:, 0, 0] - by_order[:, 0, 1])
-    # The order of these sums decides the last digit: it is that of a sum over all eight at once.
+    # The order of these sums decides the last digit: a sum over all eight at once has the same.
     total = by_order.sum(axis=2).sum(axis=1).sum(axis=0)
     return {
         "comparison": (bias[0] - bias[1]) / 2,
@@ -271,25 +271,25 @@ def places_in_swap_groups(instances: pl.DataFrame) -> tuple[Places, Places]:
     is_used[ids] = True
     group_ids = np.flatnonzero(is_used)
     first_place = 4 * (np.cumsum(is_used, dtype=np.uint32) - 1)
-    swapped = instances["swapped"].to_numpy().view(np.uint8)
-    negated = instances["negated"].to_numpy().view(np.uint8)
+    is_swapped = instances["swapped"].to_numpy().view(np.uint8)
+    is_negated = instances["negated"].to_numpy().view(np.uint8)
     place = np.empty(len(ids), dtype=np.uint32)
     for part in row_slices(len(ids)):
-        place[part] = first_place[ids[part]] + 2 * swapped[part] + negated[part]
+        place[part] = first_place[ids[part]] + 2 * is_swapped[part] + is_negated[part]
     is_filled = np.zeros(4 * len(group_ids), dtype=np.bool_)
     is_filled[place] = True
     if is_filled.all() and len(is_filled) == len(place):
         first_rows = np.flatnonzero(place % 4 == 0)
         firsts = np.empty(len(group_ids), dtype=np.uint32)
         firsts[place[first_rows] // 4] = first_rows
-        malformed = mixed_groups(instances, firsts, place)
+        is_malformed = mixed_groups(instances, firsts, place)
     else:
         instances_of_places = np.bincount(place, minlength=len(is_filled))
-        malformed = (instances_of_places != 1).reshape(-1, 4).any(axis=1)
-    if malformed.any():
-        example = least + group_ids[malformed.argmax()]
+        is_malformed = (instances_of_places != 1).reshape(-1, 4).any(axis=1)
+    if is_malformed.any():
+        example = least + group_ids[is_malformed.argmax()]
         raise TableError(
-            f"instances: {np.count_nonzero(malformed)} of {len(group_ids)} swap groups (such as "
+            f"instances: {np.count_nonzero(is_malformed)} of {len(group_ids)} swap groups (such as "
             f"{example}) are malformed; expected four instances "
             "each: one pair of subjects in either order, with the plain and the negated question "
             "about one attribute"
@@ -391,7 +391,7 @@ class Preferences(NamedTuple):
         return ~np.isnan(self.question + self.negation)
 
 
-def preferences_of(scores: FloatArray, least: float = LEAST_MASS) -> Preferences:
+def swap_group_preferences(scores: FloatArray, least: float = LEAST_MASS) -> Preferences:
     """Returns the preferences of swap groups.
 
     With S = M s, M being S(x) + S(y) and s the share, C is the mean over orders of the mass of both
@@ -404,12 +404,12 @@ def preferences_of(scores: FloatArray, least: float = LEAST_MASS) -> Preferences
     """
     fields = np.empty((len(Preferences._fields), len(scores)))
     for part in row_slices(len(scores)):
-        fields[:, part] = preferences_of_part(scores[part], least)
+        fields[:, part] = slice_preferences(scores[part], least)
     return Preferences(*fields)
 
 
-def preferences_of_part(scores: FloatArray, least: float) -> Preferences:
-    """Computes `preferences_of` of swap groups that fit into a processor's cache."""
+def slice_preferences(scores: FloatArray, least: float) -> Preferences:
+    """Computes `swap_group_preferences` of swap groups that fit into a processor's cache."""
     # The groups last, so that each step goes through the scores of all of them.
     by_order = np.ascontiguousarray(scores.reshape(-1, 8).T).reshape(2, 2, 2, -1)
     x1, x2 = np.moveaxis(by_order, 2, 0)

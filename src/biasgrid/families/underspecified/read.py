@@ -27,8 +27,8 @@ from biasgrid.families.underspecified.lists import (
     LineProblem,
     ListFile,
     Subjects,
-    kept_subjects,
     read_subjects,
+    select_subjects,
 )
 from biasgrid.families.underspecified.templates import (
     MASK,
@@ -43,7 +43,7 @@ from biasgrid.families.underspecified.templates import (
     question_template_faults,
     read_attributes,
     read_question_templates,
-    types_of,
+    template_types,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     """Reads all word lists of a variant and returns them with all of their faults."""
     faults: list[Fault] = []
     templates = read_question_templates(files.templates, faults)
-    # Subjects of one list are compared with each other, those of two lists across them.
+    # With one list all pairs in it are compared, with two lists all pairs across them.
     least = 2 if len(files.subjects) == 1 else 1
     subjects = [read_subjects(path, least, faults) for path in files.subjects]
     attributes = read_attributes(files.attributes, faults)
@@ -156,12 +156,14 @@ def read(files: WordListFiles) -> tuple[WordLists, list[Fault]]:
     return lists, faults
 
 
-def shared_subjects(files: WordListFiles, first: Subjects, second: Subjects) -> Iterator[Fault]:
+def shared_subjects(
+    files: WordListFiles, first_list: Subjects, second_list: Subjects
+) -> Iterator[Fault]:
     """Yields subjects of the second list that are in the first one, too."""
-    folded = set(map(fold_name, first.names))
+    folded_names = set(map(fold_name, first_list.base_terms))
     first_file, second_file = files.subjects
-    for name in sorted(second.names):
-        if fold_name(name) in folded:
+    for name in sorted(second_list.base_terms):
+        if fold_name(name) in folded_names:
             problem = f"subject {name!r} is already in {first_file}"
             yield Fault(str(second_file), "", problem, "each subject once")
 
@@ -188,14 +190,15 @@ class Design:
             that are kept.
         items: the questions that every pair is asked; the two questions of an example stand next to
             each other, plain first.
-        dropped: names of the subjects that are not a single token, or that balance leaves out.
+        dropped_subjects: names of the subjects that are not a single token, or that balance leaves
+            out.
     """
 
     lists: WordLists
     templates: list[QuestionTemplate]
     subjects: list[Subjects]
     items: list[DesignItem]
-    dropped: list[str]
+    dropped_subjects: list[str]
 
     @property
     def refusal(self) -> LineProblem | None:
@@ -251,9 +254,9 @@ class Design:
     def blocks(self) -> AskedBlocks:
         """The blocks that a sample of them asks."""
         # The module imports numpy and polars, which plans without such samples do without.
-        from biasgrid.families.underspecified.samples import blocks_of_sample
+        from biasgrid.families.underspecified.samples import sample_blocks
 
-        return blocks_of_sample(self, self.lists.sample or ALL)
+        return sample_blocks(self, self.lists.sample or ALL)
 
     @property
     def lead(self) -> str:
@@ -267,24 +270,24 @@ class Design:
         is around it.
         """
         template, mask = self.templates[item.template], self.lists.mask
-        text = template.negated_question if item.negated else template.question
+        text = template.negated_question if item.is_negated else template.question
         text = text.replace(MASK, mask) if mask else text
         return item.prompt.ask(text, template) if item.prompt else text
 
-    def sample(self, count: int) -> list[tuple[str, str, tuple[str, str]]]:
+    def sample(self, instance_count: int) -> list[tuple[str, str, tuple[str, str]]]:
         """Returns context, question and candidates of instances spread over pairs and items.
 
         A system text stands before the context. Articles stay as the templates have them; orders
         are not swapped. A design of fewer pairs with items is returned whole.
 
         Args:
-            count: about how many instances.
+            instance_count: about how many instances.
         """
-        if len(self.pairs) * len(self.items) <= count:
+        if len(self.pairs) * len(self.items) <= instance_count:
             return [self.texts(item, pair) for pair in self.pairs for item in self.items]
         instances = []
-        for step in range(count):
-            pair = self.pairs[int(len(self.pairs) * ((step + 0.5) / count))]
+        for step in range(instance_count):
+            pair = self.pairs[int(len(self.pairs) * ((step + 0.5) / instance_count))]
             # Steps of the golden ratio fall in with no period of the items, so that all kinds of
             # them are met, though pairs go in even steps.
             item_share = (step + 0.5) * GOLDEN_RATIO % 1
@@ -327,16 +330,18 @@ def planned_instances(lists: WordLists, token_counts: TokenCounts | None = None)
     """
     templates = lists.templates[: lists.limit.get("templates")]
     used_forms = {template.subject_form(which) for template in templates for which in (1, 2)}
-    sides = kept_subjects(lists.subjects, used_forms, token_counts, lists.one_token, lists.balance)
-    kept_names = {name for side in sides for name in side.names}
-    dropped = []
+    sides = select_subjects(
+        lists.subjects, used_forms, token_counts, lists.one_token, lists.balance
+    )
+    kept_names = {name for side in sides for name in side.base_terms}
+    dropped_subjects = []
     for side in lists.subjects:
-        dropped += [name for name in side.names if name not in kept_names]
+        dropped_subjects += [name for name in side.base_terms if name not in kept_names]
     # Subjects beyond the limit are kept subjects, too.
     most = lists.limit.get("subjects")
     if most is not None:
         sides = [side.keep([True] * most) for side in sides]
-    return Design(lists, templates, sides, list_items(lists, templates), dropped)
+    return Design(lists, templates, sides, list_items(lists, templates), dropped_subjects)
 
 
 def list_items(lists: WordLists, templates: Sequence[QuestionTemplate]) -> list[DesignItem]:
@@ -346,9 +351,9 @@ def list_items(lists: WordLists, templates: Sequence[QuestionTemplate]) -> list[
     """
     items = []
     for position, template in enumerate(templates):
-        for kind in types_of(template, lists.attributes):
+        for kind in template_types(template, lists.attributes):
             for attribute in lists.attributes[kind][: lists.limit.get("attributes")]:
                 for prompt in lists.prompts or (None,):
-                    items.append(DesignItem(position, attribute, negated=False, prompt=prompt))
-                    items.append(DesignItem(position, attribute, negated=True, prompt=prompt))
+                    items.append(DesignItem(position, attribute, is_negated=False, prompt=prompt))
+                    items.append(DesignItem(position, attribute, is_negated=True, prompt=prompt))
     return items

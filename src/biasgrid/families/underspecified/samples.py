@@ -59,27 +59,29 @@ def asked_groups(design: CrossedLists, sample: Sample) -> BoolArray:
 
     In a sample of rows, an item with all of its pairs is a stratum. All strata have one size, so
     each has as many swap groups as the others, and the rest is shared out among items whose
-    templates take turns. The pairs of an item come in the rounds of `order_of_pairs`.
+    templates take turns. The pairs of an item come in the rounds of `pair_order`.
 
     Returns:
         Shape (swap groups,), by pair and item.
     """
     if isinstance(sample, BlockSample):
-        return design.blocks.chosen(len(design.pairs))
+        return design.blocks.unit_mask(len(design.pairs))
     items = design.plain_items
     count = sample.count(unit_count(design))
     templates = numbered_strata([(item.template, item.prompt) for item in items])
     digests = item_digests(design, items)
     item_order = first_units(templates, seeded_hashes(digests, sample.seed), len(items))
-    name_digests = [name_digest(side.names) for side in (design.subjects[0], design.subjects[-1])]
+    name_digests = [
+        name_digest(side.base_terms) for side in (design.subjects[0], design.subjects[-1])
+    ]
     pairs = pair_rows(design)
-    chosen = np.zeros((len(pairs), len(items)), dtype=np.bool_)
+    unit_mask = np.zeros((len(pairs), len(items)), dtype=np.bool_)
     for rank, item in enumerate(item_order):
         # The first items of the order have one pair more than the last ones.
         pairs_asked = (count + len(items) - 1 - rank) // len(items)
         first, last = (seeded_hashes(names + digests[item], sample.seed) for names in name_digests)
-        chosen[order_of_pairs(pairs, first, last)[:pairs_asked], item] = True
-    return chosen.ravel()
+        unit_mask[pair_order(pairs, first, last)[:pairs_asked], item] = True
+    return unit_mask.ravel()
 
 
 def unit_count(design: CrossedLists) -> int:
@@ -92,12 +94,12 @@ def pair_rows(design: CrossedLists) -> IntArray:
     return np.array(design.pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def name_digest(names: Collection[str]) -> Digests:
+def name_digest(terms: Collection[str]) -> Digests:
     """Returns a digest of each name."""
-    return digest_texts(pl.Series(list(names), dtype=pl.String))
+    return digest_texts(pl.Series(list(terms), dtype=pl.String))
 
 
-def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray:
+def pair_order(pairs: IntArray, first_hashes: Digests, second_hashes: Digests) -> IntArray:
     """Returns the order in which an item is asked of pairs: in rounds without repeated subjects.
 
     A round has the pairs of which the ranks add up to one number, modulo the number of subjects of
@@ -106,14 +108,15 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
 
     Args:
         pairs: shape (pairs, 2), the subjects of each, as rows of the first and of the last list.
-        first: shape (subjects,), a hash of each subject of the first list.
-        second: the same of the last list, which may be the first one again.
+        first_hashes: shape (subjects,), a hash of each subject of the first list.
+        second_hashes: the same of the last list, which may be the first one again.
     """
     first_rank, second_rank = (
-        np.argsort(np.argsort(hashes, kind="stable"), kind="stable") for hashes in (first, second)
+        np.argsort(np.argsort(hashes, kind="stable"), kind="stable")
+        for hashes in (first_hashes, second_hashes)
     )
     first_row, second_row = pairs.T
-    shorter, longer = sorted((len(first), len(second)))
+    shorter, longer = sorted((len(first_hashes), len(second_hashes)))
     # Lists may be empty, but nothing is divided by 0.
     modulus = max(longer, 1)
     rounds = np.arange(longer)
@@ -121,11 +124,11 @@ def order_of_pairs(pairs: IntArray, first: Digests, second: Digests) -> IntArray
     laps = rounds * gcd(shorter, longer) // modulus
     round_of_sum = np.argsort((rounds * shorter + laps) % modulus)
     sums = (first_rank[first_row] + second_rank[second_row]) % modulus
-    within = mix_bits(first)[first_row] + mix_bits(second)[second_row]
+    pair_hash = mix_bits(first_hashes)[first_row] + mix_bits(second_hashes)[second_row]
     # One number holds both, as sorting by two takes three times as long: the round, and 40 bits of
     # the hash.
     high_bits = round_of_sum[sums].astype(np.uint64) << np.uint64(40)
-    return np.argsort(high_bits | (within >> np.uint64(24)))
+    return np.argsort(high_bits | (pair_hash >> np.uint64(24)))
 
 
 def item_digests(design: CrossedLists, items: Sequence[DesignItem]) -> Digests:
@@ -150,7 +153,7 @@ class AskedBlocks(NamedTuple):
     Attributes:
         pairs: shape (blocks,), the pair of each.
         attributes: shape (blocks,), its attribute, by number.
-        attribute_of_item: shape (items,), from `attributes_of_items`.
+        attribute_of_item: shape (items,), from `item_attributes`.
     """
 
     pairs: IntArray
@@ -165,7 +168,7 @@ class AskedBlocks(NamedTuple):
         items_of_attributes = np.bincount(self.attribute_of_item)
         return int(items_of_attributes[self.attributes].sum())
 
-    def chosen(self, pairs: int) -> BoolArray:
+    def unit_mask(self, pairs: int) -> BoolArray:
         """Returns whether each unit is in these blocks, by pair and item.
 
         Args:
@@ -174,38 +177,38 @@ class AskedBlocks(NamedTuple):
         Returns:
             Shape (units,).
         """
-        chosen = np.zeros((pairs, len(self.attribute_of_item)), dtype=np.bool_)
+        unit_mask = np.zeros((pairs, len(self.attribute_of_item)), dtype=np.bool_)
         for attribute in np.unique(self.attributes):
             items = np.flatnonzero(self.attribute_of_item == attribute)
-            chosen[np.ix_(self.pairs[self.attributes == attribute], items)] = True
-        return chosen.ravel()
+            unit_mask[np.ix_(self.pairs[self.attributes == attribute], items)] = True
+        return unit_mask.ravel()
 
 
-def attributes_of_items(design: CrossedLists) -> IntArray:
+def item_attributes(design: CrossedLists) -> IntArray:
     """Returns the attribute of each plain item, numbered in the order of first appearance."""
     numbers: dict[str, int] = {}
     names = [item.attribute.name for item in design.plain_items]
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
-def blocks_of_sample(design: CrossedLists, sample: Sample) -> AskedBlocks:
+def sample_blocks(design: CrossedLists, sample: Sample) -> AskedBlocks:
     """Returns the blocks of a sample: as many as have no more units than it, but at least one.
 
     There are none if the design has no units.
     """
-    attribute_of_item = attributes_of_items(design)
+    attribute_of_item = item_attributes(design)
     if not unit_count(design):
         nothing = np.zeros(0, dtype=np.int64)
         return AskedBlocks(nothing, nothing, attribute_of_item)
     templates = np.bincount(attribute_of_item)
-    pairs, attributes = order_of_blocks(design, templates, sample)
+    pairs, attributes = block_order(design, templates, sample)
     units_up_to = np.cumsum(templates[attributes])
     count = sample.count(unit_count(design))
     blocks = max(1, int(np.searchsorted(units_up_to, count, side="right")))
     return AskedBlocks(pairs[:blocks], attributes[:blocks], attribute_of_item)
 
 
-def order_of_blocks(
+def block_order(
     design: CrossedLists, templates: IntArray, sample: Sample
 ) -> tuple[IntArray, IntArray]:
     """Returns the blocks that a sample may take, in the order in which it takes them.
@@ -219,7 +222,9 @@ def order_of_blocks(
         The pair and the attribute of each block, shape (blocks,): at least as many blocks as the
         sample takes.
     """
-    subject_ranks = [rank_names(side.names, side.groups, sample.seed) for side in design.subjects]
+    subject_ranks = [
+        rank_names(side.base_terms, side.groups, sample.seed) for side in design.subjects
+    ]
     group_of = {item.attribute.name: item.attribute.group for item in design.plain_items}
     attribute_ranks = rank_names(group_of, list(group_of.values()), sample.seed)
     subject_levels = [when_taken(ranks, FEWEST_AT_START) for ranks in subject_ranks]
@@ -227,7 +232,7 @@ def order_of_blocks(
     first, second = pair_rows(design).T
     pair_levels = np.maximum(subject_levels[0][first], subject_levels[-1][second])
     # Only blocks up to this level can be in the sample; a cross of all would take much memory.
-    last_level = level_of_sample(pair_levels, attribute_levels, templates, sample)
+    last_level = sample_level(pair_levels, attribute_levels, templates, sample)
     pairs = np.flatnonzero(pair_levels <= last_level)
     attributes = np.flatnonzero(attribute_levels <= last_level)
     pair, attribute = np.repeat(pairs, len(attributes)), np.tile(attributes, len(pairs))
@@ -244,18 +249,18 @@ def order_of_blocks(
     return pair[order], attribute[order]
 
 
-def rank_names(names: Collection[str], groups: Sequence[str | None], seed: int) -> IntArray:
+def rank_names(terms: Collection[str], groups: Sequence[str | None], seed: int) -> IntArray:
     """Returns the rank of each subject or attribute in a random order, from 0.
 
     Groups take turns, so that each has its share of the first ranks.
 
     Args:
-        names: the subjects of a list, or the attributes.
+        terms: the subjects of a list, or the attributes.
         groups: the group of each, None if it has none.
         seed: the seed of the order.
     """
     strata = numbered_strata([(group,) for group in groups])
-    order = first_units(strata, seeded_hashes(name_digest(names), seed), len(names))
+    order = first_units(strata, seeded_hashes(name_digest(terms), seed), len(terms))
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     return rank
@@ -271,7 +276,7 @@ def when_taken(rank: IntArray, fewest: int) -> FloatArray:
     return np.maximum(rank + 1 - fewest, 0) / max(1, len(rank) - fewest)
 
 
-def level_of_sample(
+def sample_level(
     pair_levels: FloatArray, attribute_levels: FloatArray, templates: IntArray, sample: Sample
 ) -> float:
     """Returns how far a sample has grown when it has at least its number of units.
@@ -294,14 +299,14 @@ def level_of_sample(
     return float(levels[min(first_level, len(levels) - 1)])
 
 
-def clusters_of_associations(
-    design: CrossedLists, chosen: BoolArray, clusters: Sequence[int]
+def association_clusters(
+    design: CrossedLists, unit_mask: BoolArray, clusters: Sequence[int]
 ) -> tuple[IntArray, IntArray]:
     """Returns in how many template clusters each association of a sample is asked.
 
     Args:
         design: the design.
-        chosen: shape (units,), whether each unit is asked, by pair and item.
+        unit_mask: shape (units,), whether each unit is asked, by pair and item.
         clusters: the cluster of each template, by number.
 
     Returns:
@@ -309,8 +314,8 @@ def clusters_of_associations(
         sample asks about: the number of clusters in which each is asked, and the number of clusters
         that ask for its attribute.
     """
-    attribute_of_item = attributes_of_items(design)
-    is_asked = chosen.reshape(len(design.pairs), -1)
+    attribute_of_item = item_attributes(design)
+    is_asked = unit_mask.reshape(len(design.pairs), -1)
     cluster_of = np.array([clusters[item.template] for item in design.plain_items], dtype=np.int64)
     pairs = pair_rows(design)
     subjects = sum(len(side.groups) for side in design.subjects)

@@ -29,8 +29,8 @@ from biasgrid.families.underspecified.axes import AnsweredGroups
 from biasgrid.families.underspecified.observe import (
     both_sides,
     least_mass,
-    preferences_of,
     scores_in_groups,
+    swap_group_preferences,
 )
 from biasgrid.families.underspecified.sums import ASSOCIATION
 from biasgrid.stats.ordering import select_rows, seriate
@@ -88,12 +88,12 @@ def evidence(cell: MeasuredCell) -> Evidence:
     associations = choose_associations(cell.measures)
     if associations.is_empty():
         return Evidence(pl.DataFrame())
-    answered = AnsweredGroups(cell.observed)
-    sides = sides_of_associations(associations, answered, least_of_cell(answered, cell))
+    cell_groups = AnsweredGroups(cell.observed)
+    sides = association_sides(associations, cell_groups, cell_least_mass(cell_groups, cell))
     groups = with_roles(sides.rename({"comparison": "unit_value", "swap_group": "unit"}), ["rank"])
     means = [association_means(sides, "template"), association_means(sides, "other")]
     return Evidence(
-        SENTENCES.with_texts(instances_of_groups(groups, cell), cell),
+        SENTENCES.with_texts(swap_group_instances(groups, cell), cell),
         pl.concat(means, how="diagonal"),
     )
 
@@ -111,11 +111,11 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     """
     gamma = measures.filter(measure=SHOWN_MEASURE).drop_nulls([*ASSOCIATION, "value"])
     gamma = gamma.select(*ASSOCIATION, "value")
-    ordered = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
-    strongest = ordered.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
-    others = ordered.slice(len(strongest))
-    draws = min(ASSOCIATIONS_SHOWN - len(strongest), len(others))
-    drawn = others[Random(DRAW_SEED).sample(range(len(others)), draws)]
+    by_strength = gamma.sort("value", *ASSOCIATION, descending=[True, False, False])
+    strongest = by_strength.filter(pl.col("value") > 0).head(STRONGEST_ASSOCIATIONS)
+    weaker = by_strength.slice(len(strongest))
+    draws = min(ASSOCIATIONS_SHOWN - len(strongest), len(weaker))
+    drawn = weaker[Random(DRAW_SEED).sample(range(len(weaker)), draws)]
     place = pl.int_range(pl.len())
     tables = [
         strongest.with_columns(reason=pl.lit("strongest"), turn=place // 2),
@@ -125,51 +125,51 @@ def choose_associations(measures: pl.DataFrame) -> pl.DataFrame:
     return rows.cast(dict.fromkeys(ASSOCIATION, pl.Categorical)).with_row_index("rank")
 
 
-def sides_of_associations(
-    associations: pl.DataFrame, answered: AnsweredGroups, least: float
+def association_sides(
+    associations: pl.DataFrame, cell_groups: AnsweredGroups, least: float
 ) -> pl.DataFrame:
     """Returns the swap groups of associations that have a share, as seen from their subject.
 
     Args:
         associations: from `choose_associations`, whose columns are added.
-        answered: the swap groups of the cell.
+        cell_groups: the swap groups of the cell.
         least: the least S(x) + S(y) that a share is made of.
 
     Returns:
         Columns of `both_sides`, with C of shares as `comparison`.
     """
-    axes = answered.axes
+    axes = cell_groups.axes
     is_chosen = np.zeros(axes.shape[:2], dtype=np.bool_)
     subject, attribute = associations["subject"], associations["attribute"]
     is_chosen[axes.subject_places(subject), axes.attribute_places(attribute)] = True
     tables = []
-    for part in answered:
+    for part in cell_groups:
         groups = axes.swap_groups(part)
-        x1_is_chosen = is_chosen[groups.one, groups.attribute]
-        x2_is_chosen = is_chosen[groups.other, groups.attribute]
-        chosen = part.filter(pl.Series(x1_is_chosen | x2_is_chosen))
-        sides = both_sides(with_shares(chosen, least))
+        is_chosen_x1 = is_chosen[groups.x1, groups.attribute]
+        is_chosen_x2 = is_chosen[groups.x2, groups.attribute]
+        chosen_groups = part.filter(pl.Series(is_chosen_x1 | is_chosen_x2))
+        sides = both_sides(with_shares(chosen_groups, least))
         tables.append(sides.join(associations, on=ASSOCIATION))
     return pl.concat(tables).sort("rank", "swap_group")
 
 
 def with_shares(groups: pl.DataFrame, least: float) -> pl.DataFrame:
     """Returns the swap groups that have a share, with C of shares as `comparison`."""
-    share = preferences_of(scores_in_groups(groups), least).share
+    share = swap_group_preferences(scores_in_groups(groups), least).share
     rows = groups.with_columns(comparison=pl.Series(share))
     return rows.filter(pl.col("comparison").is_not_nan())
 
 
-def least_of_cell(answered: AnsweredGroups, cell: MeasuredCell) -> float:
+def cell_least_mass(cell_groups: AnsweredGroups, cell: MeasuredCell) -> float:
     """Returns the least S(x) + S(y) that a share is made of in a cell."""
-    return least_mass(map(scores_in_groups, answered), cell.measure_options.get("precision"))
+    return least_mass(map(scores_in_groups, cell_groups), cell.measure_options.get("precision"))
 
 
 def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     """Returns the means of associations by template or by other subject.
 
     Args:
-        sides: from `sides_of_associations`.
+        sides: from `association_sides`.
         key: `template` or `other`.
 
     Returns:
@@ -190,7 +190,7 @@ def association_means(sides: pl.DataFrame, key: str) -> pl.DataFrame:
     )
 
 
-def instances_of_groups(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
+def swap_group_instances(groups: pl.DataFrame, cell: MeasuredCell) -> pl.DataFrame:
     """Returns the instances of swap groups with their scores.
 
     Args:
@@ -263,10 +263,10 @@ def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataF
         Columns of `EVIDENCE`.
     """
     assert about is not None
-    answered = AnsweredGroups(cell.observed)
-    least = least_of_cell(answered, cell)
+    cell_groups = AnsweredGroups(cell.observed)
+    least = cell_least_mass(cell_groups, cell)
     has_subject = concerns_subject(about["subject"])
-    shares = pl.concat(with_shares(part.filter(has_subject), least) for part in answered)
+    shares = pl.concat(with_shares(part.filter(has_subject), least) for part in cell_groups)
     sides = both_sides(shares.sort("swap_group"))
     groups = sides.filter(pl.col("subject").cast(pl.String) == about["subject"]).select(
         "subject",
@@ -280,7 +280,7 @@ def swap_groups(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.DataF
         reason=pl.lit(""),
         role=pl.lit(""),
     )
-    return instances_of_groups(groups, cell)
+    return swap_group_instances(groups, cell)
 
 
 def concerns_subject(subject: str) -> pl.Expr:
@@ -309,13 +309,13 @@ def dataset_payload(cells: Mapping[str, CellTables]) -> dict[str, Any]:
     """Returns the subjects and attributes of all cells of a dataset, in order of appearance."""
     names: dict[str, dict[str, None]] = {"subjects": {}, "attributes": {}}
     for cell in cells.values():
-        gammas = gammas_of(cell)
+        gammas = cell_gammas(cell)
         names["subjects"].update(dict.fromkeys(gammas["subject"]))
         names["attributes"].update(dict.fromkeys(gammas["attribute"]))
     return {key: list(values) for key, values in names.items()}
 
 
-def gammas_of(cell: CellTables) -> pl.DataFrame:
+def cell_gammas(cell: CellTables) -> pl.DataFrame:
     """Returns the association of each subject and attribute of a cell, with its interval."""
     return select_rows(cell.measures, shown_measure(cell), ASSOCIATION, intervals=True)
 
@@ -333,7 +333,7 @@ def is_flagged(cell: CellTables, flag: str) -> bool:
     return cell.measures.filter(measure=flag)["flag"].count() > 0
 
 
-def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
+def cell_payload(cell: CellTables, dataset_names: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the associations of a cell, row by row of the matrix subjects x attributes.
 
     Returns:
@@ -344,17 +344,17 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         are improbable.
     """
     # If no cell has an association there are no names either, so the type must be given.
-    subjects = pl.Series("subject", shared["subjects"], dtype=pl.String)
-    attributes = pl.Series("attribute", shared["attributes"], dtype=pl.String)
+    subjects = pl.Series("subject", dataset_names["subjects"], dtype=pl.String)
+    attributes = pl.Series("attribute", dataset_names["attributes"], dtype=pl.String)
     pairs = subjects.to_frame().join(attributes.to_frame(), how="cross")
     eta = select_rows(cell.measures, "eta", ASSOCIATION).select(*ASSOCIATION, eta="value")
-    gamma = gammas_of(cell).join(eta, on=ASSOCIATION, how="left")
+    gamma = cell_gammas(cell).join(eta, on=ASSOCIATION, how="left")
     rows = pairs.join(gamma, on=ASSOCIATION, how="left", maintain_order="left")
     matrix = rows["value"].fill_null(0).to_numpy().reshape(len(subjects), len(attributes))
     measure = shown_measure(cell)
     pronouns = []
     if is_flagged(cell, IMPROBABLE):
-        pronouns = gammas_of_subject_groups(cell, PRONOUN_ASSOCIATION)
+        pronouns = subject_group_gammas(cell, PRONOUN_ASSOCIATION)
     return {
         "gamma": in_ten_thousandths(rows["value"]),
         "low": numbers_or_none(rows["low"]),
@@ -364,7 +364,7 @@ def cell_payload(cell: CellTables, shared: Mapping[str, Any]) -> dict[str, Any]:
         "n": one_or_all(rows["n"]),
         "of_question": measure == OF_QUESTION,
         "order": seriate(matrix) if matrix.size and np.any(matrix) else None,
-        "subject_groups": gammas_of_subject_groups(cell, measure),
+        "subject_groups": subject_group_gammas(cell, measure),
         "pronouns": pronouns,
     }
 
@@ -380,7 +380,7 @@ def one_or_all(counts: pl.Series) -> int | list[int | None] | None:
     return counts.item(0) if counts.n_unique() == 1 else counts.to_list()
 
 
-def gammas_of_subject_groups(cell: CellTables, measure: str) -> list[dict[str, Any]]:
+def subject_group_gammas(cell: CellTables, measure: str) -> list[dict[str, Any]]:
     """Returns the association of each group of subjects and each attribute, if there are groups."""
     keys = ["subject_group", "attribute"]
     rows = select_rows(cell.measures, measure, keys, intervals=True)
@@ -407,14 +407,17 @@ def example(cells: Mapping[str, CellTables]) -> dict[str, Any] | None:
         "model", "share", pl.col("place").min()
     )
     models = pl.col("model").list.len().cast(pl.Int64)
-    chosen = questions.sort(-models, "place", *texts).row(0, named=True)
-    context, question = chosen["text_pair"] or "", re.sub(MASK_PATTERN, "____", chosen["text"])
+    question_row = questions.sort(-models, "place", *texts).row(0, named=True)
+    context, question = (
+        question_row["text_pair"] or "",
+        re.sub(MASK_PATTERN, "____", question_row["text"]),
+    )
     # The first bar belongs to the subject that the text names first.
-    subjects = (chosen["subject"], chosen["other"])
+    subjects = (question_row["subject"], question_row["other"])
     own, other = sorted(subjects, key=f"{context} {question}".find)
     answers = []
-    for model, share in zip(chosen["model"], chosen["share"], strict=True):
-        answers.append([model, share if own == chosen["subject"] else 1 - share])
+    for model, share in zip(question_row["model"], question_row["share"], strict=True):
+        answers.append([model, share if own == question_row["subject"] else 1 - share])
     return {
         "context": context,
         "question": question,
@@ -436,7 +439,7 @@ def plain_questions(cell: CellTables) -> pl.DataFrame:
     return questions.with_columns(share=pl.col("score") / both)
 
 
-def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
+def examples(cell: CellTables, dataset_names: Mapping[str, Any]) -> Examples:
     """Returns the evidence of associations: their parts, and swap groups with their sentences.
 
     Returns:
@@ -447,42 +450,42 @@ def examples(cell: CellTables, shared: Mapping[str, Any]) -> Examples:
     """
     numbers = {}
     for key in ASSOCIATION:
-        numbers[key] = {name: number for number, name in enumerate(shared[f"{key}s"])}
-    ranked = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
-    associations = ranked.select(ASSOCIATION).unique(maintain_order=True)
+        numbers[key] = {name: number for number, name in enumerate(dataset_names[f"{key}s"])}
+    rows_by_rank = cell.examples.filter(measure=SHOWN_MEASURE).sort("rank", maintain_order=True)
+    associations = rows_by_rank.select(ASSOCIATION).unique(maintain_order=True)
 
     def make(start: int, stop: int) -> list[dict[str, Any]]:
-        chosen = associations.slice(start, stop - start)
-        rows = ranked.join(chosen, on=ASSOCIATION, how="semi", maintain_order="left")
-        parts = cell.parts.join(chosen, on=ASSOCIATION, how="semi", maintain_order="left")
-        return examples_of(rows, parts, numbers)
+        page = associations.slice(start, stop - start)
+        rows = rows_by_rank.join(page, on=ASSOCIATION, how="semi", maintain_order="left")
+        parts = cell.parts.join(page, on=ASSOCIATION, how="semi", maintain_order="left")
+        return association_examples(rows, parts, numbers)
 
     return Examples(len(associations), make)
 
 
-def examples_of(
-    ranked: pl.DataFrame, parts: pl.DataFrame, numbers: Mapping[str, Mapping[str, int]]
+def association_examples(
+    rows_by_rank: pl.DataFrame, parts: pl.DataFrame, numbers: Mapping[str, Mapping[str, int]]
 ) -> list[dict[str, Any]]:
     """Returns the evidence of the associations in some rows; see `examples`.
 
     Args:
-        ranked: rows of `EVIDENCE`, those that matter most first.
+        rows_by_rank: rows of `EVIDENCE`, those that matter most first.
         parts: rows of `EVIDENCE_PARTS` of the same associations.
         numbers: of `subject` and `attribute` the number of each.
     """
     templates, partners = part_means(parts, "template"), part_means(parts, "other")
     both = pl.col("score") + pl.col("other_score")
-    ranked = ranked.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
-    scaled = ("unit_value", *SCORE_PAIR, "share")
+    rows_by_rank = rows_by_rank.with_columns(share=pl.when(both > 0).then(pl.col("score") / both))
+    score_columns = ("unit_value", *SCORE_PAIR, "share")
     columns = ["unit", "role", "other", "template", *SHOWN_COLUMNS]
-    unscaled = [name for name in columns if name not in scaled]
+    plain_columns = [name for name in columns if name not in score_columns]
     question = itemgetter(*SHOWN_COLUMNS)
     evidence = []
-    for rows in ranked.partition_by(ASSOCIATION, maintain_order=True):
+    for rows in rows_by_rank.partition_by(ASSOCIATION, maintain_order=True):
         subject, attribute, reason = rows.select(*ASSOCIATION, "reason").row(0)
         groups = []
         for unit in rows.partition_by("unit", maintain_order=True):
-            questions = page_rows(unit, unscaled, scaled)
+            questions = page_rows(unit, plain_columns, score_columns)
             first = questions[0]
             group = {name: first[name] for name in ("role", "other", "template")}
             group |= {"c": first["unit_value"], "id": first["unit"]}

@@ -99,11 +99,11 @@ class CellAssociations:
     def __init__(self, sums: Sequence[Sums], settings: StatisticsSettings) -> None:
         self.sums, self.settings = sums, settings
         along = find_sums(sums, "delta", keys=()).along
-        firsts = list(along["subjects"].units) if "subjects" in along else []
-        others = list(along["others"].units) if "others" in along else []
-        self.subjects = firsts + others
+        first_list = list(along["subjects"].units) if "subjects" in along else []
+        second_list = list(along["others"].units) if "others" in along else []
+        self.subjects = first_list + second_list
         self.attributes = [*along["attributes"].units]
-        self.firsts = len(firsts) if others else None
+        self.firsts = len(first_list) if second_list else None
 
     def clustered(self, measure: str) -> Sums:
         """Returns the associations of a measure, along clusters of templates."""
@@ -121,10 +121,12 @@ class CellAssociations:
     def parts(self) -> dict[str, AssociationsByCluster]:
         """The associations that have corrected sizes by cluster, for each measure."""
         measures = {part.keys["measure"][0] for part in self.sums}
-        wanted = dict.fromkeys(measure for measure, _ in CORRECTED.values())
-        return {measure: self.by_cluster(measure) for measure in wanted if measure in measures}
+        size_measures = dict.fromkeys(measure for measure, _ in CORRECTED.values())
+        return {
+            measure: self.by_cluster(measure) for measure in size_measures if measure in measures
+        }
 
-    def of_groups(self, measure: str) -> Sums | None:
+    def group_associations(self, measure: str) -> Sums | None:
         """Returns the associations of groups of subjects in a measure, None if there are none."""
         for part in self.sums:
             keys = part.keys
@@ -135,7 +137,7 @@ class CellAssociations:
                 return find_sums(self.sums, measure, keys=GROUP_ASSOCIATION)
         return None
 
-    def permuted(self, part: AssociationsByCluster) -> dict[str, Any]:
+    def permutation_columns(self, part: AssociationsByCluster) -> dict[str, Any]:
         """Returns `p` and `method` of the test of whether there is any association.
 
         See `permutation.permutation_test`. Both are None with few clusters: two are too few to test
@@ -147,8 +149,8 @@ class CellAssociations:
         scale = values if firsts is None else utilities(values, firsts)
         permutations, seed = self.settings.permutations, self.settings.seed
         test = permutation_test(scale, counts, firsts, permutations, seed)
-        permuted = "exact" if test.exact else test.tried
-        return {"p": test.p, "method": f"permutation ({permuted})" if test.tried else None}
+        how = "exact" if test.exact else test.tried
+        return {"p": test.p, "method": f"permutation ({how})" if test.tried else None}
 
 
 def corrected_sizes(
@@ -186,25 +188,27 @@ def derive(
         return CellNumbers(estimates)
     cell = CellAssociations(sums, settings)
     gamma, eta = cell.parts["gamma"], cell.parts["eta"]
-    of_mu = noise_of_size(gamma, "mu") | cell.permuted(gamma)
+    mu_columns = size_noise(gamma, "mu") | cell.permutation_columns(gamma)
     if not gamma.is_representative:
         # A test of fewer associations would not be of this number.
-        of_mu["p"] = float("nan")
-    filled = fill_row(estimates, "mu", of_mu)
-    filled = fill_row(filled, "eta", noise_of_size(eta, "eta"))
+        mu_columns["p"] = float("nan")
+    filled_rows = fill_row(estimates, "mu", mu_columns)
+    filled_rows = fill_row(filled_rows, "eta", size_noise(eta, "eta"))
     rows = []
     for measure, size in corrected_sizes(cell.parts):
         part = cell.parts[measure]
-        rows.append(row_of(part, size_row(part, size, settings)))
+        rows.append(with_cluster_counts(part, size_row(part, size, settings)))
     formats = pl.DataFrame()
     if "share_gamma" in cell.parts:
-        # The last size is that of associations in the question alone.
-        rows[-1]["p"] = cell.permuted(cell.parts["question_association"])["p"]
-        filled = fill_row(filled, "share_mu", noise_of_share_mu(cell))
+        # The last size is `question_strength`.
+        rows[-1]["p"] = cell.permutation_columns(cell.parts["question_association"])["p"]
+        filled_rows = fill_row(filled_rows, "share_mu", share_mu_noise(cell))
         flags = [mass(cell), negation_unread(estimates), disagreement(estimates)]
-        rows += [{**CLAIM, **row} for row in (*flags, *strengths_of_groups(cell))]
-        counted = counted_association(estimates)
-        associations = cell.of_groups(counted) or find_sums(sums, counted, keys=ASSOCIATION)
+        rows += [{**CLAIM, **row} for row in (*flags, *group_strengths(cell))]
+        counted_measure = counted_association(estimates)
+        associations = cell.group_associations(counted_measure) or find_sums(
+            sums, counted_measure, keys=ASSOCIATION
+        )
         formats = prompt_sign([associations], settings)
     # Mean over subjects of the largest association, measured in a cluster that did not choose it:
     # it is the one that is largest in all clusters but this one.
@@ -213,27 +217,27 @@ def derive(
         "value": held_out_strength(gamma.sums, gamma.counts),
         "reason": "measured in what is left out",
     }
-    table = pl.DataFrame([*rows, row_of(gamma, held_out)], infer_schema_length=None)
-    numbers = pl.concat([filled, table, formats], how="diagonal_relaxed")
+    table = pl.DataFrame([*rows, with_cluster_counts(gamma, held_out)], infer_schema_length=None)
+    numbers = pl.concat([filled_rows, table, formats], how="diagonal_relaxed")
     threshold = measure_options.get("failure_threshold", 0)
     with_groups = with_permutation_tests(numbers, sums, threshold=threshold, settings=settings)
-    return CellNumbers(with_groups, design_of_cell(cell, estimates))
+    return CellNumbers(with_groups, cell_design(cell, estimates))
 
 
-def noise_of_share_mu(cell: CellAssociations) -> dict[str, Any]:
+def share_mu_noise(cell: CellAssociations) -> dict[str, Any]:
     """Returns the columns of `share_mu` that say how much of it is noise.
 
     Too few known associations have no noise floor; they would be taken for bias, so that the value
     is null.
     """
     share = cell.parts["share_gamma"]
-    noise = noise_of_size(share, "mu") | cell.permuted(share)
+    noise = size_noise(share, "mu") | cell.permutation_columns(share)
     if not share.is_representative:
         noise |= {"value": None, "p": None, "reason": f"noise unknown: {TOO_FEW_KNOWN}"}
     return noise
 
 
-def left_out_of_derived(
+def jackknife_derived(
     sums: Sequence[Sums], measure_options: Mapping[str, Any], settings: StatisticsSettings
 ) -> Iterator[tuple[str, float, Sequence[str], FloatArray]]:
     """Yields the sizes that models are compared by, each with the names of its clusters.
@@ -254,22 +258,22 @@ def left_out_of_derived(
         yield name, value, clusters, without
 
 
-def noise_of_size(part: AssociationsByCluster, name: Statistic) -> dict[str, Any]:
+def size_noise(part: AssociationsByCluster, name: Statistic) -> dict[str, Any]:
     """Returns the expectation of mu or eta under noise alone, and the number of clusters."""
     return {"null_mean": part.null_mean(name), "clusters": part.clusters}
 
 
 def fill_row(estimates: pl.DataFrame, measure: str, values: Mapping[str, Any]) -> pl.DataFrame:
     """Fills columns in the row of a measure of the whole cell."""
-    of_cell = [pl.col(key).is_null() for key in MEASURE_KEYS]
-    is_row = pl.all_horizontal(pl.col("measure") == measure, *of_cell)
-    filled = {}
+    has_no_keys = [pl.col(key).is_null() for key in MEASURE_KEYS]
+    is_row = pl.all_horizontal(pl.col("measure") == measure, *has_no_keys)
+    columns = {}
     for name, value in values.items():
-        filled[name] = pl.when(is_row).then(pl.lit(value)).otherwise(name)
-    return estimates.with_columns(**filled)
+        columns[name] = pl.when(is_row).then(pl.lit(value)).otherwise(name)
+    return estimates.with_columns(**columns)
 
 
-def row_of(part: AssociationsByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
+def with_cluster_counts(part: AssociationsByCluster, row: Mapping[str, Any]) -> dict[str, Any]:
     """Adds to the row of a size the numbers of associations and clusters that it is made of."""
     return {**CLAIM, "n": part.known, "left_out": part.left_out, "clusters": part.clusters, **row}
 
@@ -287,17 +291,17 @@ def mass(cell: CellAssociations) -> dict[str, Any]:
     part, whole = cell.by_cluster(MASS_PART), cell.parts["gamma"].strength()
     # NaN is not above 0 either.
     if not whole > 0:
-        return row_of(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
+        return with_cluster_counts(part, {"measure": "mass", "value": None, "reason": NOT_SIZED})
     size = size_without_clusters("mass", part, AssociationsByCluster.strength)
     row = interval_row(*size, cell.settings)
     for name in ("value", "low", "high", "se"):
         if row.get(name) is not None:
             row[name] = row[name] / whole
     change = find_sums(cell.sums, MASS_CHANGE, keys=()).values[0]
-    return row_of(part, {**row, "flag": f"{np.exp(change):.2f}"})
+    return with_cluster_counts(part, {**row, "flag": f"{np.exp(change):.2f}"})
 
 
-def correlation_of_questions(estimates: pl.DataFrame) -> pl.DataFrame:
+def question_correlation_row(estimates: pl.DataFrame) -> pl.DataFrame:
     """Returns the row of the correlation of log odds in question and negation over clusters."""
     return estimates.filter(measure="negation_reading", generalises_to="clusters")
 
@@ -307,17 +311,17 @@ def negation_unread(estimates: pl.DataFrame) -> dict[str, Any]:
 
     Near 1 a model gives the same answers to question and negation.
     """
-    row = correlation_of_questions(estimates).row(0, named=True)
+    row = question_correlation_row(estimates).row(0, named=True)
     columns = ("value", "low", "high", "n", "left_out", "clusters", "se", "df", "method", "reason")
     return {"measure": "negation_unread", **{name: row[name] for name in columns}}
 
 
 def counted_association(estimates: pl.DataFrame) -> str:
-    """Returns the measure whose associations are counted.
+    """Returns the measure of the associations that are counted.
 
-    It is that of the question alone if the negation is not read, else that of shares.
+    It is `question_association` if the negation is not read, else `share_gamma`.
     """
-    rows = correlation_of_questions(estimates)
+    rows = question_correlation_row(estimates)
     is_unread = ((rows["value"] > UNREAD_CORRELATION) & (rows["low"].fill_null(0) > 0)).any()
     return "question_association" if is_unread else "share_gamma"
 
@@ -342,10 +346,10 @@ def disagreement(estimates: pl.DataFrame) -> dict[str, Any]:
     return {**row, "value": differing / count}
 
 
-def strengths_of_groups(cell: CellAssociations) -> Iterator[dict[str, Any]]:
+def group_strengths(cell: CellAssociations) -> Iterator[dict[str, Any]]:
     """Yields the strengths of the associations of groups, if subjects have groups."""
     for size, measure in STRENGTHS.items():
-        associations = cell.of_groups(measure)
+        associations = cell.group_associations(measure)
         if associations is not None:
             part = associations.clustered(cell.settings.clusters)
             formats = [PROMPT_FORMATS] if PROMPT_FORMATS in part.along else []
@@ -356,7 +360,7 @@ def strengths_of_groups(cell: CellAssociations) -> Iterator[dict[str, Any]]:
 # Variances
 
 
-def sums_of_pairs(sums: CellSums) -> Iterator[Sums]:
+def pair_sums(sums: CellSums) -> Iterator[Sums]:
     """Yields the sums from which the variances of pairs and of orders are made."""
     axes = sums.axes
     columns = np.column_stack([sums.squares, sums.pattern])
@@ -373,7 +377,7 @@ def sums_of_pairs(sums: CellSums) -> Iterator[Sums]:
     yield Sums(pattern_keys, along, finish=TOTAL, compares_models=False, is_input=True)
 
 
-def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFrame:
+def cell_design(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFrame:
     """Returns rows of `DESIGN`.
 
     Args:
@@ -387,33 +391,37 @@ def design_of_cell(cell: CellAssociations, estimates: pl.DataFrame) -> pl.DataFr
     cell_of = cluster_of * len(names) + format_of
     in_formats = gamma
     if len(names) > 1:
-        of_pairs = find_sums(cell.sums, "gamma", keys=ASSOCIATION)
-        added = add_up(of_pairs.along[TEMPLATES].sums, cell_of)
-        along = {TEMPLATES: Along([str(number) for number in range(added.shape[1])], added)}
-        in_formats = cell.arranged(replace(of_pairs, along=along))
+        associations = find_sums(cell.sums, "gamma", keys=ASSOCIATION)
+        cell_sums = add_up(associations.along[TEMPLATES].sums, cell_of)
+        along = {TEMPLATES: Along([str(number) for number in range(cell_sums.shape[1])], cell_sums)}
+        in_formats = cell.arranged(replace(associations, along=along))
     variances = block_variances(
         PairVariance(cell.sums, cell_of), in_formats, cell.firsts, len(names)
     )
     tables = [
         pl.DataFrame(list(variances)),
-        pl.DataFrame([{"name": name, "value": value} for name, value in noise_of(cell, estimates)]),
+        pl.DataFrame(
+            [{"name": name, "value": value} for name, value in noise_parameters(cell, estimates)]
+        ),
         cluster_design_rows(gamma, templates, cluster_of),
     ]
     return pl.concat([table for table in tables if len(table)], how="diagonal_relaxed")
 
 
-def noise_of(cell: CellAssociations, estimates: pl.DataFrame) -> Iterator[tuple[str, float]]:
+def noise_parameters(
+    cell: CellAssociations, estimates: pl.DataFrame
+) -> Iterator[tuple[str, float]]:
     """Yields the noise of gamma, and the sizes from which counted associations are found.
 
     What a gain adds is left out: it is in proportion to an association, and so nothing where there
     is none.
     """
-    of_pairs = cell.clustered("gamma")
-    plain = first_factor_variance(replace(of_pairs, interval="t"))
+    associations = cell.clustered("gamma")
+    plain = first_factor_variance(replace(associations, interval="t"))
     own = (plain.units * plain.source.variance)[~np.isnan(plain.source.variance)]
     if len(own):
         yield "noise_sd", float(np.sqrt(own.mean()))
-        yield "prior_df", first_factor_variance(of_pairs).prior.df
+        yield "prior_df", first_factor_variance(associations).prior.df
     measure = counted_association(estimates)
     part = cell.clustered(measure)
     first = first_factor_variance(part)

@@ -35,8 +35,8 @@ from biasgrid.families.underspecified.observe import (
     PRONOUN_SCORES,
     Preferences,
     least_mass,
-    preferences_of,
     scores_in_groups,
+    swap_group_preferences,
 )
 from biasgrid.stats.sums import MEAN, TEMPLATES, Along, Sums
 from biasgrid.tables.keys import Digests, mix_bits
@@ -79,23 +79,23 @@ class SubjectTally:
             backward: shape (groups,), the number as x2 sees it; that of x1 with the other sign by
                 default.
         """
-        seen = interleave_sides(forward, -forward if backward is None else backward)
-        np.add.at(self.by_template.reshape(-1), groups.in_templates, seen)
-        np.add.at(self.by_partner.reshape(-1), groups.in_partners, seen)
+        both_sides = interleave_sides(forward, -forward if backward is None else backward)
+        np.add.at(self.by_template.reshape(-1), groups.in_templates, both_sides)
+        np.add.at(self.by_partner.reshape(-1), groups.in_partners, both_sides)
         if not self.axes.are_across:
             are_across = np.repeat(groups.are_across, 2)
             places = groups.in_templates[are_across]
-            np.add.at(self.across_by_template.reshape(-1), places, seen[are_across])
+            np.add.at(self.across_by_template.reshape(-1), places, both_sides[are_across])
 
-    def count(self, groups: SwapGroups) -> None:
-        """Counts swap groups."""
+    def add_ones(self, groups: SwapGroups) -> None:
+        """Adds 1 for each swap group, so that the sums are counts."""
         self.add(groups, np.ones(len(groups)), np.ones(len(groups)))
 
-    def without(self, others: SubjectTally) -> SubjectTally:
-        """Returns the counts less those of some of the swap groups."""
+    def difference(self, subset: SubjectTally) -> SubjectTally:
+        """Returns the sums less the sums of a subset of the swap groups."""
         rest = SubjectTally(self.axes)
         for name in ("by_template", "by_partner", "across_by_template"):
-            np.subtract(getattr(self, name), getattr(others, name), out=getattr(rest, name))
+            np.subtract(getattr(self, name), getattr(subset, name), out=getattr(rest, name))
         return rest
 
     def sums(self, across: bool) -> tuple[FloatArray, FloatArray]:
@@ -125,9 +125,9 @@ class MeanTally:
     def add(self, groups: SwapGroups, values: FloatArray) -> None:
         """Adds a number of each of some swap groups, shape (groups,)."""
         self.n += len(groups)
-        add_with_counts(self.by_template, groups.of_templates, values)
-        add_with_counts(self.by_subject, groups.of_subjects, np.repeat(values, 2))
-        add_with_counts(self.by_attribute, groups.of_attributes, values)
+        add_with_counts(self.by_template, groups.template_index, values)
+        add_with_counts(self.by_subject, groups.subject_index, np.repeat(values, 2))
+        add_with_counts(self.by_attribute, groups.attribute_index, values)
 
 
 def add_with_counts(sums: FloatArray, units: UnitPlaces, values: FloatArray) -> None:
@@ -157,16 +157,16 @@ class NameUtilities:
         self.counts = np.zeros((templates, subjects, subjects))
         self.sums = np.zeros((several, templates, subjects, subjects))
         self.largest = np.zeros(several)
-        self.asked = np.zeros((templates, attributes), dtype=np.bool_)
+        self.is_asked = np.zeros((templates, attributes), dtype=np.bool_)
 
     def add(self, groups: SwapGroups, *values: FloatArray) -> None:
         """Adds swap groups with all their numbers, each of shape (groups,)."""
-        place = np.ravel_multi_index((groups.template, groups.one, groups.other), self.counts.shape)
+        place = np.ravel_multi_index((groups.template, groups.x1, groups.x2), self.counts.shape)
         np.add.at(self.counts.reshape(-1), place, 1.0)
-        self.asked[groups.template, groups.attribute] = True
-        for number, added in enumerate(values):
-            np.add.at(self.sums[number].reshape(-1), place, added)
-            self.largest[number] = max(self.largest[number], np.abs(added).max(initial=0))
+        self.is_asked[groups.template, groups.attribute] = True
+        for position, numbers in enumerate(values):
+            np.add.at(self.sums[position].reshape(-1), place, numbers)
+            self.largest[position] = max(self.largest[position], np.abs(numbers).max(initial=0))
 
     @cached_property
     def utilities(self) -> FloatArray:
@@ -192,11 +192,11 @@ class NameUtilities:
             Shape (groups,) each; NaN in templates that ask about a single attribute, which cannot
             tell it from a name.
         """
-        is_single = self.asked.sum(axis=1) < 2
+        is_single = self.is_asked.sum(axis=1) < 2
         rests = []
         for numbers, utilities, largest in zip(values, self.utilities, self.largest, strict=True):
-            utility1 = utilities[groups.template, groups.one]
-            utility2 = utilities[groups.template, groups.other]
+            utility1 = utilities[groups.template, groups.x1]
+            utility2 = utilities[groups.template, groups.x2]
             rest = numbers - (utility1 - utility2)
             rest[np.abs(rest) <= LEAST_LEFT * largest] = 0
             rest[is_single[groups.template]] = np.nan
@@ -234,26 +234,26 @@ class CellSums:
         pattern: shape (attributes,), the pattern of each attribute.
     """
 
-    def __init__(self, answered: AnsweredGroups, precision: str | None) -> None:
+    def __init__(self, cell_groups: AnsweredGroups, precision: str | None) -> None:
         """Adds up the swap groups of a cell.
 
         Args:
-            answered: the swap groups, at least one.
+            cell_groups: the swap groups, at least one.
             precision: the arithmetic of the model if it is coarse; see `observe.least_mass`.
         """
-        self.axes = axes = answered.axes
-        self.least = least_mass(map(scores_in_groups, answered), precision)
-        self.n = answered.count
+        self.axes = axes = cell_groups.axes
+        self.least = least_mass(map(scores_in_groups, cell_groups), precision)
+        self.n = cell_groups.answered_count
         names = ("comparison", "sign", "won", "share", "mass", "log_odds", "question", "pronouns")
         self.of_subjects = {name: SubjectTally(axes) for name in names}
-        counted = ("all", "question", "pronouns", "no_share", "no_odds")
-        self.counts = {name: SubjectTally(axes) for name in counted}
+        count_names = ("all", "question", "pronouns", "no_share", "no_odds")
+        self.counts = {name: SubjectTally(axes) for name in count_names}
         self.means = {name: MeanTally(axes) for name in (*MEANS_OF_CELL, "room", "change")}
         self.squares = np.zeros((len(axes.attributes), 3))
         self.digests: Digests = np.zeros(len(axes.attributes), dtype=np.uint64)
         self.names, self.pronoun_names = NameUtilities(axes, 2), NameUtilities(axes, 1)
         self.has_pronouns = False
-        for part in answered:
+        for part in cell_groups:
             self.add(part)
         _, first_places = np.unique(self.digests, return_index=True)
         self.firsts = np.sort(first_places)
@@ -262,26 +262,26 @@ class CellSums:
         self.negation = np.zeros(axes.shape)
         self.centred = 0
         # The utilities of names are known only after all swap groups were seen.
-        for part in answered:
+        for part in cell_groups:
             self.add_without_names(part)
 
-    def add(self, answered: pl.DataFrame) -> None:
+    def add(self, observations: pl.DataFrame) -> None:
         """Adds swap groups that were answered, from `observe.compare_subjects`."""
-        groups, scores = self.axes.swap_groups(answered), scores_in_groups(answered)
-        comparison = answered["comparison"].to_numpy()
-        self.counts["all"].count(groups)
+        groups, scores = self.axes.swap_groups(observations), scores_in_groups(observations)
+        comparison = observations["comparison"].to_numpy()
+        self.counts["all"].add_ones(groups)
         self.of_subjects["comparison"].add(groups, comparison)
         self.of_subjects["sign"].add(groups, np.sign(comparison))
         x1_wins, x2_wins = comparison > 0, comparison < 0
         wins = x1_wins.astype(np.float64), x2_wins.astype(np.float64)
         self.of_subjects["won"].add(groups, *wins)
         for name in MEANS_OF_CELL:
-            self.means[name].add(groups, answered[name].to_numpy().astype(np.float64))
+            self.means[name].add(groups, observations[name].to_numpy().astype(np.float64))
         self.add_pairs(groups, comparison, scores)
-        self.add_preferences(groups, preferences_of(scores, self.least))
-        if PRONOUN_SCORES in answered.columns:
+        self.add_preferences(groups, swap_group_preferences(scores, self.least))
+        if PRONOUN_SCORES in observations.columns:
             self.has_pronouns = True
-            self.pronoun_names.add(*self.odds_of_pronouns(groups, answered))
+            self.pronoun_names.add(*self.pronoun_log_odds(groups, observations))
 
     def add_pairs(self, groups: SwapGroups, comparison: FloatArray, scores: FloatArray) -> None:
         """Adds the squares and digests from which the variances of pairs and orders are made."""
@@ -289,7 +289,7 @@ class CellSums:
         bias = scores[:, :, 0] - scores[:, :, 1]
         in_order = (bias[..., 0] - bias[..., 1]) / 2
         orders = (in_order[:, 0] - in_order[:, 1]) / 2
-        attribute, counts = groups.of_attributes
+        attribute, counts = groups.attribute_index
         np.add.at(self.squares[:, 0], attribute, comparison**2)
         np.add.at(self.squares[:, 1], attribute, orders**2)
         self.squares[:, 2] += counts
@@ -299,60 +299,64 @@ class CellSums:
     def add_preferences(self, groups: SwapGroups, preferences: Preferences) -> None:
         """Adds the preferences of the swap groups that have a share or log odds."""
         has_share, has_odds = preferences.has_share, preferences.has_odds
-        chosen = self.having("no_share", groups, has_share)
-        self.of_subjects["share"].add(chosen, preferences.share[has_share])
-        self.of_subjects["mass"].add(chosen, preferences.mass[has_share])
-        self.means["room"].add(chosen, preferences.room[has_share])
-        self.means["change"].add(chosen, preferences.change[has_share])
-        chosen = self.having("no_odds", groups, has_odds)
-        self.of_subjects["log_odds"].add(chosen, preferences.log_odds[has_odds])
-        self.names.add(chosen, preferences.question[has_odds], preferences.negation[has_odds])
+        valued_groups = self.having("no_share", groups, has_share)
+        self.of_subjects["share"].add(valued_groups, preferences.share[has_share])
+        self.of_subjects["mass"].add(valued_groups, preferences.mass[has_share])
+        self.means["room"].add(valued_groups, preferences.room[has_share])
+        self.means["change"].add(valued_groups, preferences.change[has_share])
+        valued_groups = self.having("no_odds", groups, has_odds)
+        self.of_subjects["log_odds"].add(valued_groups, preferences.log_odds[has_odds])
+        self.names.add(
+            valued_groups, preferences.question[has_odds], preferences.negation[has_odds]
+        )
 
     def having(self, lacking: str, groups: SwapGroups, has: BoolArray) -> SwapGroups:
-        """Returns the swap groups that have something, and counts those that lack it.
+        """Returns the swap groups that have a number, and counts the others in `counts[lacking]`.
 
         Args:
-            lacking: the key of these in `counts`.
+            lacking: a key of `counts`, `no_share` or `no_odds`.
             groups: the swap groups.
-            has: shape (groups,), whether they have it.
+            has: shape (groups,), whether each has the number.
         """
         if not has.all():
-            self.counts[lacking].count(groups.only(~has))
+            self.counts[lacking].add_ones(groups.only(~has))
         return groups.only(has)
 
-    def odds_of_pronouns(
-        self, groups: SwapGroups, answered: pl.DataFrame
+    def pronoun_log_odds(
+        self, groups: SwapGroups, observations: pl.DataFrame
     ) -> tuple[SwapGroups, FloatArray]:
-        """Returns the log odds of pronouns in the question, if those of both subjects differ.
+        """Returns the log odds of pronouns in the question, of swap groups across two groups.
 
         Args:
             groups: the places of swap groups.
-            answered: these swap groups, from `observe.compare_subjects`.
+            observations: these swap groups, from `observe.compare_subjects`.
 
         Returns:
             The swap groups that have log odds, and these.
         """
-        odds = preferences_of(scores_in_groups(answered, PRONOUN_SCORES), self.least).question
+        odds = swap_group_preferences(
+            scores_in_groups(observations, PRONOUN_SCORES), self.least
+        ).question
         # Two subjects of one group have the same pronoun.
         has_odds = ~np.isnan(odds) & groups.are_across
         return groups.only(has_odds), odds[has_odds]
 
-    def add_without_names(self, answered: pl.DataFrame) -> None:
+    def add_without_names(self, observations: pl.DataFrame) -> None:
         """Adds the log odds of swap groups without the part of names, and counts their pairs."""
-        groups = self.axes.swap_groups(answered)
-        preferences = preferences_of(scores_in_groups(answered), self.least)
+        groups = self.axes.swap_groups(observations)
+        preferences = swap_group_preferences(scores_in_groups(observations), self.least)
         has_odds = preferences.has_odds
-        chosen = groups.only(has_odds)
+        odds_groups = groups.only(has_odds)
         odds = preferences.question[has_odds], preferences.negation[has_odds]
-        question, negation = self.names.rests(chosen, *odds)
-        self.centred += self.add_rest("question", chosen, question)
+        question, negation = self.names.rests(odds_groups, *odds)
+        self.centred += self.add_rest("question", odds_groups, question)
         has_rest = ~np.isnan(negation)
-        places, negation = chosen.only(has_rest).in_templates, negation[has_rest]
+        places, negation = odds_groups.only(has_rest).in_templates, negation[has_rest]
         np.add.at(self.negation.reshape(-1), places, interleave_sides(negation, -negation))
         if self.has_pronouns:
-            chosen, pronoun_odds = self.odds_of_pronouns(groups, answered)
-            (rest,) = self.pronoun_names.rests(chosen, pronoun_odds)
-            self.add_rest("pronouns", chosen, rest)
+            odds_groups, pronoun_odds = self.pronoun_log_odds(groups, observations)
+            (rest,) = self.pronoun_names.rests(odds_groups, pronoun_odds)
+            self.add_rest("pronouns", odds_groups, rest)
         first = groups.only(np.isin(groups.attribute, self.firsts))
         indices = (self.pattern[first.attribute], first.pair, first.template)
         np.add.at(self.pair_counts, indices, 1.0)
@@ -369,51 +373,51 @@ class CellSums:
             The number of swap groups with a rest.
         """
         has_rest = ~np.isnan(rest)
-        chosen = groups.only(has_rest)
-        self.of_subjects[name].add(chosen, rest[has_rest])
-        self.counts[name].count(chosen)
-        return len(chosen)
+        rest_groups = groups.only(has_rest)
+        self.of_subjects[name].add(rest_groups, rest[has_rest])
+        self.counts[name].add_ones(rest_groups)
+        return len(rest_groups)
 
     @cached_property
-    def asked(self) -> CountsOfParts:
+    def all_counts(self) -> PartCounts:
         """The numbers of swap groups of each part."""
-        return counts_of_parts(self.counts["all"])
+        return part_counts(self.counts["all"])
 
     @cached_property
-    def with_share(self) -> CountsOfParts:
+    def share_counts(self) -> PartCounts:
         """The numbers of swap groups of each part that have a share."""
-        return self.without("no_share")
+        return self.counts_without("no_share")
 
-    def without(self, lacking: str) -> CountsOfParts:
+    def counts_without(self, lacking: str) -> PartCounts:
         """Returns the numbers of swap groups of each part that do not lack something."""
-        others = self.counts[lacking]
-        if not others.by_template.any():
-            return self.asked
-        return counts_of_parts(self.counts["all"].without(others))
+        lacking_counts = self.counts[lacking]
+        if not lacking_counts.by_template.any():
+            return self.all_counts
+        return part_counts(self.counts["all"].difference(lacking_counts))
 
-    def parts(self, number: str) -> Iterator[Sums]:
+    def parts(self, sum_name: str) -> Iterator[Sums]:
         """Yields means of the parts of the cell.
 
         Args:
-            number: a key of `of_subjects`. Swap groups that do not have it are left out.
+            sum_name: a key of `of_subjects`. Swap groups that do not have it are left out.
         """
-        counts = self.asked
-        if number in self.counts:
-            counts = counts_of_parts(self.counts[number])
-        elif number in ("share", "mass"):
-            counts = self.with_share
-        elif number == "log_odds":
-            counts = self.without("no_odds")
-        yield from sums_of_parts(self.of_subjects[number], counts, self.asked)
+        counts = self.all_counts
+        if sum_name in self.counts:
+            counts = part_counts(self.counts[sum_name])
+        elif sum_name in ("share", "mass"):
+            counts = self.share_counts
+        elif sum_name == "log_odds":
+            counts = self.counts_without("no_odds")
+        yield from part_sums(self.of_subjects[sum_name], counts, self.all_counts)
 
 
 # Parts of a cell
 
-CountsOfParts = Sequence[Mapping[str, FloatArray]]
+PartCounts = Sequence[Mapping[str, FloatArray]]
 """Numbers of swap groups of each part of a cell, by kind and factor; see `PartKind.along`."""
 ASSOCIATION = ("subject", "attribute")
 PART_KEYS = ("subject", "subject_group", "attribute", "attribute_group")
-KEYS_OF_PARTS = [
+KEYS_OF_PART_KINDS = [
     ["subject", "attribute"],
     ["subject"],
     ["subject_group", "attribute"],
@@ -443,12 +447,12 @@ class PartKind(NamedTuple):
     column_names: pl.Series | None
 
     @property
-    def is_of_subject_groups(self) -> bool:
+    def has_group_rows(self) -> bool:
         """Whether rows are groups of subjects."""
         return "subject_group" in self.keys
 
     def along(self, by_template: FloatArray, by_partner: FloatArray) -> dict[str, FloatArray]:
-        """Adds up the sums of subjects to those of parts, by factor.
+        """Adds up the sums of subjects to sums of parts, by factor.
 
         Args:
             by_template: from `SubjectTally.sums`.
@@ -459,25 +463,25 @@ class PartKind(NamedTuple):
             take subjects together, and `attributes` only if columns take attributes together.
         """
         by_attribute = by_partner.sum(axis=1)
-        templates = taken_together(self.rows, by_template)
+        templates = add_up_rows(self.rows, by_template)
         partners = by_partner
         if self.columns is not None:
             templates = np.einsum("qa,raf->rqf", self.columns, templates, optimize=True)
             partners = np.tensordot(by_partner, self.columns.T, axes=1)
         factors = {TEMPLATES: flatten_parts(templates)}
         if self.rows is not None:
-            of_subjects = by_attribute.T
+            subject_sums = by_attribute.T
             if self.columns is not None:
-                of_subjects = (by_attribute @ self.columns.T).T
-            factors["subjects"] = flatten_parts(self.rows[:, None, :] * of_subjects[None])
-        others = np.swapaxes(taken_together(self.rows, partners), 1, 2)
-        factors["others"] = flatten_parts(others)
+                subject_sums = (by_attribute @ self.columns.T).T
+            factors["subjects"] = flatten_parts(self.rows[:, None, :] * subject_sums[None])
+        partner_sums = np.swapaxes(add_up_rows(self.rows, partners), 1, 2)
+        factors["others"] = flatten_parts(partner_sums)
         if self.columns is not None:
-            of_rows = taken_together(self.rows, by_attribute)
-            factors["attributes"] = flatten_parts(of_rows[:, None, :] * self.columns[None])
+            row_sums = add_up_rows(self.rows, by_attribute)
+            factors["attributes"] = flatten_parts(row_sums[:, None, :] * self.columns[None])
         return factors
 
-    def names(self) -> pl.DataFrame:
+    def key_table(self) -> pl.DataFrame:
         """Returns the keys of all parts, row by row."""
         names = self.row_names.alias(self.keys[0]).to_frame()
         if self.column_names is None:
@@ -486,7 +490,7 @@ class PartKind(NamedTuple):
         return names.join(columns, how="cross", maintain_order="left_right")
 
 
-def taken_together(rows: FloatArray | None, sums: FloatArray) -> FloatArray:
+def add_up_rows(rows: FloatArray | None, sums: FloatArray) -> FloatArray:
     """Adds up the sums of the subjects of each row, shape (rows, ...); see `PartKind`."""
     return sums if rows is None else np.tensordot(rows, sums, axes=1)
 
@@ -512,31 +516,31 @@ def part_kinds(axes: Axes) -> Iterator[PartKind]:
             attribute_groups,
         ),
     }
-    for keys in KEYS_OF_PARTS:
+    for keys in KEYS_OF_PART_KINDS:
         rows, row_names = subjects[keys[0]]
         columns, column_names = attributes[keys[1] if len(keys) > 1 else None]
         if len(row_names) and (column_names is None or len(column_names)):
             yield PartKind(keys, rows, columns, row_names, column_names)
 
 
-def membership(places: IntArray, count: int) -> FloatArray:
+def membership(places: IntArray, group_count: int) -> FloatArray:
     """Returns 1 where a thing belongs to a group, else 0, shape (groups, things).
 
     Args:
         places: shape (things,), the group of each, -1 if it has none.
-        count: how many groups there are.
+        group_count: how many groups there are.
     """
-    return np.asarray(np.arange(count)[:, None] == places[None], dtype=np.float64)
+    return np.asarray(np.arange(group_count)[:, None] == places[None], dtype=np.float64)
 
 
 def kinds_with_sums(tally: SubjectTally) -> Iterator[tuple[PartKind, dict[str, FloatArray]]]:
     """Yields the kinds of parts that a cell has, each with its sums by factor."""
     sums = {across: tally.sums(across) for across in (False, True)}
     for kind in part_kinds(tally.axes):
-        yield kind, kind.along(*sums[kind.is_of_subject_groups])
+        yield kind, kind.along(*sums[kind.has_group_rows])
 
 
-def counts_of_parts(counts: SubjectTally) -> CountsOfParts:
+def part_counts(counts: SubjectTally) -> PartCounts:
     """Returns the counts of the parts of a cell, kind by kind and by factor.
 
     Many measures share them.
@@ -544,9 +548,7 @@ def counts_of_parts(counts: SubjectTally) -> CountsOfParts:
     return [sums for _, sums in kinds_with_sums(counts)]
 
 
-def sums_of_parts(
-    tally: SubjectTally, counts: CountsOfParts, asked: CountsOfParts
-) -> Iterator[Sums]:
+def part_sums(tally: SubjectTally, counts: PartCounts, all_counts: PartCounts) -> Iterator[Sums]:
     """Yields the means of the parts of a cell that have swap groups, kind by kind.
 
     Two subjects of one group say nothing about it, so groups of subjects leave out their swap
@@ -555,7 +557,7 @@ def sums_of_parts(
     Args:
         tally: the sums.
         counts: the numbers of swap groups that are in the sums.
-        asked: the numbers of all swap groups.
+        all_counts: the numbers of all swap groups.
     """
     axes = tally.axes
     units = {
@@ -564,17 +566,17 @@ def sums_of_parts(
         "others": axes.subjects.to_list(),
         "attributes": axes.attributes.to_list(),
     }
-    kinds = zip(kinds_with_sums(tally), counts, asked, strict=True)
-    for (kind, sums_of_kind), own_counts, own_asked in kinds:
+    kinds = zip(kinds_with_sums(tally), counts, all_counts, strict=True)
+    for (kind, sums_of_kind), own_counts, own_all in kinds:
         n = own_counts[TEMPLATES].sum(axis=1)
-        n_asked = own_asked[TEMPLATES].sum(axis=1)
+        n_asked = own_all[TEMPLATES].sum(axis=1)
         # Mostly all parts have swap groups; a slice of all needs no copy.
-        chosen = slice(None) if (n_asked > 0).all() else n_asked > 0
+        has_groups = slice(None) if (n_asked > 0).all() else n_asked > 0
         along = {}
         for factor, sums in sums_of_kind.items():
-            columns = (sums[chosen], own_counts[factor][chosen])
+            columns = (sums[has_groups], own_counts[factor][has_groups])
             along[factor] = Along(units[factor], np.stack(columns, axis=-1))
-        keys = kind.names().with_columns(
+        keys = kind.key_table().with_columns(
             pl.Series("n", n.astype(np.int64)),
             pl.Series("left_out", (n_asked - n).astype(np.int64)),
         )
@@ -584,7 +586,7 @@ def sums_of_parts(
             finish=MEAN,
             interval="moderated t",
             compares_models=False,
-            generalises_to_all_factors=kind.is_of_subject_groups,
+            generalises_to_all_factors=kind.has_group_rows,
         )
 
 
@@ -601,7 +603,7 @@ def mean_over_templates(axes: Axes, tally: MeanTally, left_out: int = 0) -> Sums
     return Sums(keys, along, interval="t")
 
 
-def mean_of_swap_groups(axes: Axes, tally: MeanTally, left_out: int = 0) -> Sums:
+def swap_group_mean(axes: Axes, tally: MeanTally, left_out: int = 0) -> Sums:
     """Returns a mean over all swap groups; see `mean_over_templates`."""
     over_templates = mean_over_templates(axes, tally, left_out)
     along = {**over_templates.along}

@@ -68,7 +68,7 @@ def attribute_type(head: str) -> str:
 
 
 def base_head(kind: str) -> str:
-    """Returns the head whose terms name the attributes of a type: `[p_act-single]` -> `[p_act]`."""
+    """Returns the head of the column with the names of a type: `[p_act-single]` -> `[p_act]`."""
     return f"[{kind[1:-1].split('-')[0]}]"
 
 
@@ -114,7 +114,7 @@ def read_attributes(path: Path, faults: list[Fault]) -> Attributes:
 
 
 def check_attribute_type(
-    file: ListFile, kind: str, heads: Columns, names: Sequence[ListEntry] | None
+    file: ListFile, kind: str, heads: Columns, base_entries: Sequence[ListEntry] | None
 ) -> None:
     """Refuses an attribute type without negations or names, and attributes that are their opposite.
 
@@ -122,7 +122,7 @@ def check_attribute_type(
         file: the attribute file.
         kind: the type.
         heads: its columns.
-        names: the column of its base type, None if there is none.
+        base_entries: the column of its base type, None if there is none.
     """
     negations = negated_head(kind)
     if not {kind, negations} <= heads.keys():
@@ -131,10 +131,10 @@ def check_attribute_type(
         file.refuse(
             f"{kind} has no {missing} lines", "each attribute with its negation", first_line
         )
-    elif names is None:
+    elif base_entries is None:
         expected = f"{base_head(kind)} lines that name the attributes"
         file.refuse(f"{kind} has no base type", expected, heads[kind][0].line)
-    elif check_aligned(file, {base_head(kind): names, **heads}):
+    elif check_aligned(file, {base_head(kind): base_entries, **heads}):
         opposites = {"negation": heads[negations], "antonym": heads.get(antonym_head(kind), [])}
         for noun, entries in opposites.items():
             expected = f"its {noun}, because otherwise both questions would be the same"
@@ -143,7 +143,7 @@ def check_attribute_type(
                     problem = f"{opposite.term!r} is also the {kind} of line {plain.line}"
                     file.refuse(problem, expected, opposite.line)
         if kind == base_head(kind):
-            check_distinct_terms(file, names, "attribute")
+            check_distinct_terms(file, base_entries, "attribute")
 
 
 def choose_negations(
@@ -157,21 +157,21 @@ def choose_negations(
         with_antonyms: whether the dataset asks for antonyms.
         faults: the list to which types without antonyms are added, if they are asked for.
     """
-    chosen: Attributes = {}
+    with_negations: Attributes = {}
     for kind, rows in attributes.items():
         head = antonym_head(kind)
         if with_antonyms and rows and head not in rows[0].texts:
             problem = f"{kind} has no {head} lines, but the dataset asks for `antonyms`"
             expected = "an antonym of each attribute, or `antonyms: false`"
             faults.append(Fault(str(path), "", problem, expected))
-        chosen[kind] = []
+        with_negations[kind] = []
         for row in rows:
             texts = dict(row.texts)
             antonym = texts.pop(head, None)
             if with_antonyms and antonym is not None:
                 texts[negated_head(kind)] = antonym
-            chosen[kind].append(AttributeRow(texts, row.name, row.group))
-    return chosen
+            with_negations[kind].append(AttributeRow(texts, row.name, row.group))
+    return with_negations
 
 
 # Templates
@@ -227,8 +227,8 @@ def subject_slots(text: str, which: int) -> list[str]:
     return [slot[0] for slot in SUBJECT_SLOT.finditer(text) if int(slot[1]) == which]
 
 
-def types_of(template: QuestionTemplate, attributes: Iterable[str]) -> list[str]:
-    """Returns the attribute types whose placeholders are in a template."""
+def template_types(template: QuestionTemplate, attributes: Iterable[str]) -> list[str]:
+    """Returns the attribute types with a placeholder in a template, as `attributes` orders them."""
     types = []
     for kind in attributes:
         with_form = f"{kind[:-1]}:"
@@ -256,9 +256,9 @@ class Slots:
 
     Attributes:
         forms: the forms that all subject lists have, such as `[subj]`.
-        names: all terms of all subject lists, in any form.
+        terms: all terms of all subject lists, in any form.
         attributes: the attribute types.
-        masked: whether the templates are for masked language models.
+        is_masked: whether the templates are for masked language models.
         allowed: the placeholders that templates may have.
     """
 
@@ -266,14 +266,14 @@ class Slots:
         self,
         subjects: Sequence[Subjects],
         attributes: Mapping[str, Sequence[AttributeRow]],
-        masked: bool,
+        is_masked: bool,
     ) -> None:
         """Joins one or two subject lists."""
         self.forms = set.intersection(*(set(side.forms) for side in subjects))
         columns = [terms for side in subjects for terms in side.forms.values()]
-        self.names = list(dict.fromkeys(term for terms in columns for term in terms))
+        self.terms = list(dict.fromkeys(term for terms in columns for term in terms))
         self.attributes = attributes
-        self.masked = masked
+        self.is_masked = is_masked
         self.allowed = {MASK}
         for kind, rows in attributes.items():
             self.allowed |= {kind, negated_head(kind)}
@@ -305,34 +305,37 @@ def question_template_faults(
 def template_problems(template: QuestionTemplate, slots: Slots) -> Iterator[LineProblem]:
     """Yields the problems of one template."""
     for name, text in template.texts.items():
-        spaced = wide_space(text)
-        if spaced:
-            yield f"white space in {spaced!r} in the {name}", "a single space between words"
+        odd_space = wide_space(text)
+        if odd_space:
+            yield f"white space in {odd_space!r} in the {name}", "a single space between words"
     placeholders = dict.fromkeys(LIST_PLACEHOLDER.findall(template.text))
     unknown = [name for name in placeholders if name not in slots.allowed]
     for name in unknown:
         yield f"nothing fills {name}{nearest_name(name, slots.allowed)}", one_of(slots.allowed)
-    yield from subject_problems(template, slots.names)
-    types = types_of(template, slots.attributes)
+    yield from subject_problems(template, slots.terms)
+    types = template_types(template, slots.attributes)
     if len(types) != 1:
-        listed = ", ".join(types) or "none"
-        yield f"{len(types)} attribute types ({listed})", "exactly one attribute type per template"
+        type_list = ", ".join(types) or "none"
+        yield (
+            f"{len(types)} attribute types ({type_list})",
+            "exactly one attribute type per template",
+        )
     elif not unknown:
         yield from attribute_problems(template, types[0])
-    yield from mask_problems(template, slots.masked)
+    yield from mask_problems(template, slots.is_masked)
 
 
-def mask_problems(template: QuestionTemplate, masked: bool) -> Iterator[LineProblem]:
+def mask_problems(template: QuestionTemplate, is_masked: bool) -> Iterator[LineProblem]:
     """Yields `[mask]` where it should not be, or missing where it should."""
     masks = [text.count(MASK) for text in template.texts.values()]
-    if masked and masks != [0, 1, 1]:
+    if is_masked and masks != [0, 1, 1]:
         expected = "one [mask] in each statement, and none in the context"
         yield "[mask] does not appear exactly once in both statements", expected
-    if not masked and any(masks):
+    if not is_masked and any(masks):
         yield "[mask] in a template for question answering", "a template without [mask]"
 
 
-def subject_problems(template: QuestionTemplate, names: Sequence[str]) -> Iterator[LineProblem]:
+def subject_problems(template: QuestionTemplate, terms: Sequence[str]) -> Iterator[LineProblem]:
     """Yields problems of the subjects in a template.
 
     Each subject must be in the context once, have one form everywhere, and no subject may be named
@@ -350,7 +353,7 @@ def subject_problems(template: QuestionTemplate, names: Sequence[str]) -> Iterat
     # UnQover looks subjects up by their text, wherever it stands; and a model may answer with a
     # third person. A slot becomes a line break, which no name has.
     literals = LIST_PLACEHOLDER.sub("\n", template.context)
-    outside = [repr(name) for name in names if name in literals]
+    outside = [repr(name) for name in terms if name in literals]
     if outside:
         problem = f"the context has {', '.join(outside)} outside the slots"
         yield problem, "no subject of the lists outside the slots, not even inside a longer word"
@@ -421,11 +424,11 @@ class DesignItem:
     Attributes:
         template: the position of the template.
         attribute: the attribute, of the template's type.
-        negated: whether the question is the negated one.
+        is_negated: whether the question is the negated one.
         prompt: the text around the question, None if there is none.
     """
 
     template: int
     attribute: AttributeRow
-    negated: bool
+    is_negated: bool
     prompt: QuestionPrompt | None = None

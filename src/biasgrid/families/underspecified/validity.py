@@ -29,40 +29,40 @@ class SubjectScores:
     Each part has shape (instances, 2).
     """
 
-    def __init__(self, answered: AnsweredGroups):
-        self.answered = answered
+    def __init__(self, cell_groups: AnsweredGroups):
+        self.cell_groups = cell_groups
 
     def __iter__(self) -> Iterator[FloatArray]:
         """Yields the parts."""
-        for part in self.answered:
+        for part in self.cell_groups:
             yield scores_in_groups(part).reshape(-1, 2)
 
 
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields the checks of whether a cell was measured at all; see the flags in `measures.yaml`."""
-    answered = AnsweredGroups(cell.observed)
-    if answered.attributes.left_out:
-        yield unknown_attributes(answered.attributes)
-        cell = without_unknown(cell, answered.attributes)
+    cell_groups = AnsweredGroups(cell.observed)
+    if cell_groups.attributes.left_out:
+        yield unknown_attributes(cell_groups.attributes)
+        cell = without_unknown(cell, cell_groups.attributes)
     if cell.measure_options["task"] in WITHOUT_ANSWERS:
-        missing = 1 - answered.count / answered.asked
-        yield Check("missing_answers", missing, answered.asked)
-    if not answered.count:
+        missing = 1 - cell_groups.answered_count / cell_groups.group_count
+        yield Check("missing_answers", missing, cell_groups.group_count)
+    if not cell_groups.answered_count:
         yield from unknown_tokens(cell.predictions)
         return
-    names = answered.axes.groups_by_name.select(
+    names = cell_groups.axes.groups_by_name.select(
         bias_type=pl.lit("subject_group"), group="subject_group", name="subject"
     )
-    scores = SubjectScores(answered)
+    scores = SubjectScores(cell_groups)
     answers = CheckedAnswers(scores, names=names)
     if cell.measure_options["task"] in ("fill-mask", "text-generation"):
-        answers = answers._replace(word_scores=scores, beside=mass_of_pronouns(answered))
+        answers = answers._replace(word_scores=scores, beside=pronoun_mass_text(cell_groups))
     yield from checks_of_cell(cell, answers)
     if "answer" in cell.predictions.collect_schema():
         yield neither_subject(cell.instances, cell.predictions)
     yield order(cell.measures)
     yield balance(cell.measures)
-    yield from differences_of_names(cell.facts.get(NAME_FACTS, {}))
+    yield from name_differences(cell.facts.get(NAME_FACTS, {}))
 
 
 def unknown_attributes(attributes: KnownAttributes) -> Check:
@@ -85,17 +85,17 @@ def without_unknown(cell: MeasuredCell, attributes: KnownAttributes) -> Measured
     return replace(cell, instances=instances, predictions=predictions)
 
 
-def mass_of_pronouns(answered: Iterable[pl.DataFrame]) -> str:
+def pronoun_mass_text(observations: Iterable[pl.DataFrame]) -> str:
     """Describes the probability of pronouns, for the flag of improbable names.
 
     Args:
-        answered: the swap groups that were answered, part by part.
+        observations: the swap groups that were answered, part by part.
 
     Returns:
         A clause to add to the flag; empty without pronouns.
     """
     total, count = 0.0, 0
-    for part in answered:
+    for part in observations:
         if PRONOUN_SCORES in part.columns:
             both = scores_in_groups(part, PRONOUN_SCORES).sum(axis=3)
             total += float(np.nansum(both))
@@ -107,7 +107,7 @@ def mass_of_pronouns(answered: Iterable[pl.DataFrame]) -> str:
 
 
 def neither_subject(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> Check:
-    """Returns the share of instances whose answer names neither subject.
+    """Returns the share of instances with an answer that names neither subject.
 
     Args:
         instances: with `instance` and both candidates.
@@ -132,16 +132,16 @@ def count_answers(instances: pl.LazyFrame, predictions: pl.LazyFrame) -> pl.Data
         Both candidates, `answer` and `count`, and perhaps further columns.
     """
     questions = instances.select("instance", *CANDIDATE_COLUMNS)
-    answers = predictions.select("answer", of="instance")
+    answers = predictions.select("answer", answered="instance")
     keys = [*CANDIDATE_COLUMNS, "answer"]
     # A run leaves both in the same order, so that they need no join.
-    is_same = pl.col("instance").eq_missing(pl.col("of")).all()
-    beside = pl.concat([questions, answers], how="horizontal")
-    counts = beside.group_by(keys).agg(is_same, count=pl.len()).collect()
+    is_same = pl.col("instance").eq_missing(pl.col("answered")).all()
+    aligned_rows = pl.concat([questions, answers], how="horizontal")
+    counts = aligned_rows.group_by(keys).agg(is_same, count=pl.len()).collect()
     if counts["instance"].all():
         return counts
-    joined = questions.join(answers, left_on="instance", right_on="of")
-    return joined.group_by(keys).agg(count=pl.len()).collect()
+    questions_and_answers = questions.join(answers, left_on="instance", right_on="answered")
+    return questions_and_answers.group_by(keys).agg(count=pl.len()).collect()
 
 
 def bare_text(text: pl.Expr) -> pl.Expr:
@@ -172,22 +172,22 @@ def balance(measures: pl.DataFrame) -> Check:
     return Check("balance", float(counts.min() / counts.max()), len(counts))
 
 
-def differences_of_names(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
+def name_differences(facts: Mapping[str, Mapping[str, float]]) -> Iterator[Check]:
     """Yields the largest differences between the names of groups, if these are known.
 
     Args:
         facts: `tokens`, the mean number of each group, and `frequency`, the geometric mean; see
-            `lists.facts_of_names`.
+            `lists.name_facts`.
     """
     for fact, means in facts.items():
         low, high = min(means.values()), max(means.values())
         flag, size = "name_tokens", high - low
         if fact == "frequency":
             flag, size = "name_frequency", high / low
-        yield Check(flag, size, len(means), flag=ends_of_means(means))
+        yield Check(flag, size, len(means), flag=extreme_means_text(means))
 
 
-def ends_of_means(means: Mapping[str, float]) -> str:
+def extreme_means_text(means: Mapping[str, float]) -> str:
     """Returns the groups with the largest and the smallest mean, in words."""
     groups = sorted(means, key=means.__getitem__)
     smallest, largest = groups[0], groups[-1]

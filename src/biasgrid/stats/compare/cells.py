@@ -186,7 +186,7 @@ def compared_numbers(
         for part in parts
         if part.compares_models and not part.is_input
     ]
-    derive = getattr(load(stage(family, "measures")), "left_out_of_derived", None)
+    derive = getattr(load(stage(family, "measures")), "jackknife_derived", None)
     if derive is not None:
         for measure, value, units, without in derive(parts, measure_options, settings):
             row = {"measure": [measure], "options": [""], "value": [value], "n": [0]}
