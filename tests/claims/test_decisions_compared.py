@@ -45,7 +45,10 @@ def compared(slopes: Sequence[float], seed: int) -> ComparisonTables:
     random = np.random.default_rng(seed)
     cells = [cell_of(chr(ord("a") + place), slope, random) for place, slope in enumerate(slopes)]
     return compare_models(
-        "decisions", cells, StatisticsSettings(), fair=signed_fair_values(FAMILY.own_measures)
+        "decisions",
+        cells,
+        StatisticsSettings(),
+        fair_values=signed_fair_values(FAMILY.own_measures),
     )
 
 

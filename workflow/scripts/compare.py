@@ -40,8 +40,8 @@ comparison = compare_models(
     compared_cells,
     settings,
     params.marks,
-    across=params.may_differ_in,
-    fair=params.fair_values,
+    may_differ_in=params.may_differ_in,
+    fair_values=params.fair_values,
 )
 facts = table_provenance(
     snakemake.config,

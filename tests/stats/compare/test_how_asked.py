@@ -28,11 +28,11 @@ def asked_of(**facts: Any) -> dict[str, Any]:
     )
 
 
-def ranks_of(across: list[str], **models: dict[str, Any]) -> pl.DataFrame:
+def ranks_of(may_differ_in: list[str], **models: dict[str, Any]) -> pl.DataFrame:
     cells = [cell_of(name, WEAK, how_asked=asked) for name, asked in models.items()]
-    return compare_models("world", cells, StatisticsSettings(), across=across).ranks.filter(
-        measure="strength"
-    )
+    return compare_models(
+        "world", cells, StatisticsSettings(), may_differ_in=may_differ_in
+    ).ranks.filter(measure="strength")
 
 
 def test_models_with_another_prompt_are_ranked_apart_unless_that_is_allowed() -> None:

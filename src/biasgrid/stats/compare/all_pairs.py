@@ -45,8 +45,9 @@ def compare_models(
     cells: Sequence[ComparedCell],
     settings: StatisticsSettings,
     marks: MarksOfMeasures = NO_MARKS,
-    across: Collection[str] = (),
-    fair: Mapping[str, float] = NO_FAIR_VALUES,
+    *,
+    may_differ_in: Collection[str] = (),
+    fair_values: Mapping[str, float] = NO_FAIR_VALUES,
 ) -> ComparisonTables:
     """Compares all models of a dataset, pair by pair.
 
@@ -55,12 +56,20 @@ def compare_models(
         cells: the models' cells, in the order of the tables.
         settings: level, and how false discoveries are controlled.
         marks: the marks of the dataset's measures.
-        across: the facts in which compared models may differ, of `how_asked.ACROSS`.
-        fair: the value of equal treatment by signed measure; models are ranked by their distance
-            from it. Other measures are absent.
+        may_differ_in: the facts in which compared models may differ, of `how_asked.ACROSS`.
+        fair_values: the value of equal treatment by signed measure; models are ranked by their
+            distance from it. Other measures are absent, and ranked by their values.
     """
     places = list(combinations(range(len(cells)), 2))
-    return compare_cells(dataset, cells, places, settings, marks, across, fair)
+    return compare_cells(
+        dataset,
+        cells,
+        places,
+        settings,
+        marks,
+        may_differ_in=may_differ_in,
+        fair_values=fair_values,
+    )
 
 
 def compare_runs(
@@ -84,7 +93,7 @@ def compare_runs(
     """
     pairs = [(place, len(cells) + place) for place in range(len(cells))]
     return compare_cells(
-        dataset, [*cells, *other_cells], pairs, settings, marks, ACROSS
+        dataset, [*cells, *other_cells], pairs, settings, marks, may_differ_in=ACROSS
     ).comparisons
 
 
@@ -94,8 +103,9 @@ def compare_cells(
     places: Sequence[tuple[int, int]],
     settings: StatisticsSettings,
     marks: MarksOfMeasures,
-    across: Collection[str],
-    fair: Mapping[str, float] = NO_FAIR_VALUES,
+    *,
+    may_differ_in: Collection[str],
+    fair_values: Mapping[str, float] = NO_FAIR_VALUES,
 ) -> ComparisonTables:
     """Compares pairs of cells of one dataset.
 
@@ -105,15 +115,15 @@ def compare_cells(
         places: the positions of both cells of each pair; the second one is subtracted.
         settings: level, and how false discoveries are controlled.
         marks: the marks of the dataset's measures.
-        across: the facts in which compared cells may differ, of `how_asked.ACROSS`.
-        fair: see `compare_models`.
+        may_differ_in: the facts in which compared cells may differ, of `how_asked.ACROSS`.
+        fair_values: see `compare_models`.
     """
     numbers = CellNumbersMatrix.from_cells(cells)
     pairs = []
     # Pairs that are not in `places` are not comparable, so they are never ranked together.
     comparable = np.diag([not cell.numbers.is_empty() for cell in cells])
     for cell, other_cell in places:
-        reason = reason_not_comparable(numbers, cells, cell, other_cell, across)
+        reason = reason_not_comparable(numbers, cells, cell, other_cell, may_differ_in)
         cluster_counts = [numbers.without[place].shape[1] for place in (cell, other_cell)]
         is_paired = share_clusters(cells[cell], cells[other_cell], cluster_counts)
         pairs.append(Pair(cell, other_cell, is_paired, reason))
@@ -126,7 +136,9 @@ def compare_cells(
         rows = comparison_rows(differences, numbers, cells, own_pairs, settings, marks)
         tables["comparisons"].append(rows)
         if not kind.is_of_parts:
-            ranked = ranked_number(differences, numbers, own_pairs, fair.get(measure), settings)
+            ranked = ranked_number(
+                differences, numbers, own_pairs, fair_values.get(measure), settings
+            )
             tables["ranks"].extend(rank_rows(ranked, numbers, cells, own_pairs, sets, settings))
         tables["agreement"].extend(agreement_rows(kind, numbers, cells, pairs, settings))
     return ComparisonTables(*(stack_tables(parts, name, dataset) for name, parts in tables.items()))

@@ -41,7 +41,7 @@ def reason_not_comparable(
     cells: Sequence[ComparedCell],
     cell: int,
     other_cell: int,
-    across: Collection[str],
+    may_differ_in: Collection[str],
 ) -> str | None:
     """Returns why two cells may not be compared, None if they may.
 
@@ -50,14 +50,14 @@ def reason_not_comparable(
         cells: all cells.
         cell: the position of a cell.
         other_cell: the position of another one.
-        across: the facts in which they may differ, of `how_asked.ACROSS`.
+        may_differ_in: the facts in which they may differ, of `how_asked.ACROSS`.
     """
     sides = [cells[place] for place in (cell, other_cell)]
     models_without_numbers = [side.model for side in sides if side.numbers.is_empty()]
     if models_without_numbers:
         names = " and ".join(dict.fromkeys(models_without_numbers))
         return f"nothing is measurable of {names}"
-    problem = unlike([side.how_asked for side in sides], across)
+    problem = unlike([side.how_asked for side in sides], may_differ_in)
     if problem:
         return problem
     if (numbers.has_part[cell] != numbers.has_part[other_cell]).any():

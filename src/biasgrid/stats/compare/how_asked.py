@@ -87,16 +87,16 @@ def server_prompt(predictions: Mapping[str, Any]) -> str | None:
     return None
 
 
-def unlike(cells: Sequence[Asked], across: Collection[str]) -> str | None:
+def unlike(cells: Sequence[Asked], may_differ_in: Collection[str]) -> str | None:
     """Returns a fact in which two cells differ though they must not, None if they are comparable.
 
     Args:
         cells: how both were asked; exactly two.
-        across: the facts that may differ.
+        may_differ_in: the facts that may differ.
     """
     facts, other_facts = cells
     for name in ACROSS:
-        if name in across or facts.get(name) == other_facts.get(name):
+        if name in may_differ_in or facts.get(name) == other_facts.get(name):
             continue
         verb = "scored" if name == SCORING else "asked"
         values = f"{facts.get(name, 'none')} and {other_facts.get(name, 'none')}"
