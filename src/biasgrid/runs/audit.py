@@ -22,8 +22,8 @@ NO_OUTPUTS = {"logs", MANIFEST, FAILED_MANIFEST}
 """Names in the folder of results that are no outputs, like hidden files: two runs of one config may
 differ in them.
 """
-LOST_STATES = ("damaged", "missing")
-"""States of files that were there and must be made again."""
+STATES_TO_RESTORE = ("damaged", "missing")
+"""States of files that were made and must be made again. A damaged one is still there."""
 RUN_AGAIN = "run snakemake with the config of these results to make it"
 
 
@@ -107,18 +107,18 @@ def audit_results(results: Path) -> Audit:
         raise UserError(f"there is no {results / MANIFEST}; {RUN_AGAIN}")
     recorded = manifest["files"]
     findings = changed_files(recorded, digest_results(results))
-    is_any_lost = any(finding.state in LOST_STATES for finding in findings)
+    has_files_to_restore = any(finding.state in STATES_TO_RESTORE for finding in findings)
     failures: list[Failure] = []
     targets: list[str] = []
     if failed is not None:
         failures = failed["failures"]
         # If both manifests are there, the failed run had targets of its own, which may not be part
         # of the grid.
-        if complete is not None and not is_any_lost:
+        if complete is not None and not has_files_to_restore:
             targets = [str(results / file) for file in failed["missing"]]
         findings += unmade_files(failed["missing"], findings)
     repair = ""
-    if is_any_lost or failed is not None:
+    if has_files_to_restore or failed is not None:
         config_file = (failed or manifest)["config_file"]
         repair = repair_command(results, config_file, findings, targets)
     return Audit(len(recorded), findings, failures, repair, list(read_stores(results)))
@@ -157,9 +157,9 @@ def repair_command(
         findings: the files that differ from the manifest.
         targets: files to make; the whole grid if it is empty.
     """
-    lost = [finding.file for finding in findings if finding.state in LOST_STATES]
+    to_restore = [finding.file for finding in findings if finding.state in STATES_TO_RESTORE]
     damaged = [finding.file for finding in findings if finding.state == "damaged"]
-    forced = distinct_paths(results / forced_output(file) for file in lost)
+    forced = distinct_paths(results / forced_output(file) for file in to_restore)
     # A run refuses empty outputs (`refuse_empty`), so they must be removed first.
     empty = distinct_paths(
         results / owning_output(file) for file in damaged if is_empty(results / file)
@@ -279,7 +279,7 @@ def owning_output(file: str) -> Path:
         file: a path below the folder of results.
     """
     path = Path(file)
-    # Depth of the folders that are outputs as a whole.
+    # Depth of the folders that are outputs as a whole: plots/OF and synthetic/DATASET/STRENGTH.
     depths = {"plots": 2, "synthetic": 3}
     # A large report has further files, of which Snakemake does not know.
     if path != REPORT:

@@ -205,7 +205,8 @@ def instances_to_ask(
 def token_counter(layout: Layout, name: str) -> TokenCounts | None:
     """Returns a counter of the tokens of words, None if the tokenizer is not at hand.
 
-    It is at hand if its tokenizer.json can be read, and its mask is a single token.
+    The counter returns 0 for a word with an unknown token. The tokenizer is at hand if its
+    tokenizer.json can be read, and its mask is a single token.
 
     Args:
         layout: the places of files.

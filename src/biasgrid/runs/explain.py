@@ -117,6 +117,7 @@ def explain_number(
     observations = observe(prompts, responses, options, *([scorers] if scorers else []))
 
     names = {name: about[name] for name in sentences.explained}
+    # `[]` requests no further comparisons of groups; None would request all.
     values = measured_values(measure_cell, observations, options | {"measures": []})
     recomputed = number_row(values, measure, options_text, names)
     in_table = number_row(measures, measure, options_text, names)

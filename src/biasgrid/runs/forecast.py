@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from math import isnan
+from typing import NamedTuple
 
 import polars as pl
 
@@ -60,7 +61,9 @@ def cell_noise(
             name = rows["measure"][0]
             rows = rows.filter(measure=name)
             variance = float(rows["se"].pow(2).median() or 0)  # type: ignore[arg-type]
-            yield mean_noise(variance, *sample_sizes(rows)), name
+            sizes = sample_sizes(rows)
+            noise = mean_noise(variance, clusters=sizes.clusters, units=sizes.units)
+            yield noise, name
 
 
 def association_noise(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstimate:
@@ -81,12 +84,18 @@ def association_noise(rows: pl.DataFrame, variances: pl.DataFrame) -> NoiseEstim
     spread = [1.0]
     if cluster_variances.any():
         spread = (cluster_variances / cluster_variances.mean()).tolist()
+    sizes = sample_sizes(rows)
     return NoiseEstimate(
-        values["noise_sd"] ** 2, within, values["prior_df"], *sample_sizes(rows), spread
+        between=values["noise_sd"] ** 2,
+        within=within,
+        prior_df=values["prior_df"],
+        clusters=sizes.clusters,
+        units=sizes.units,
+        spread=spread,
     )
 
 
-def mean_noise(variance: float, clusters: int, units: float) -> NoiseEstimate:
+def mean_noise(variance: float, *, clusters: int, units: float) -> NoiseEstimate:
     """Returns the noise of a mean.
 
     The shares of clusters and of units in its variance are unknown. Each counts as the whole, so
@@ -97,12 +106,32 @@ def mean_noise(variance: float, clusters: int, units: float) -> NoiseEstimate:
         clusters: the number of clusters.
         units: the number of units.
     """
-    return NoiseEstimate(variance * clusters, variance * units, 0.0, clusters, units)
+    return NoiseEstimate(
+        between=variance * clusters,
+        within=variance * units,
+        prior_df=0.0,
+        clusters=clusters,
+        units=units,
+    )
 
 
-def sample_sizes(rows: pl.DataFrame) -> tuple[int, float]:
-    """Returns the largest number of clusters and the median number of units of some measures."""
-    return int(rows["clusters"].max() or 0), float(rows["n"].median() or 0)  # type: ignore[arg-type]
+class SampleSizes(NamedTuple):
+    """The sizes of the samples of some measures; 0 if they are null in all.
+
+    Attributes:
+        clusters: the largest number of clusters.
+        units: the median number of units.
+    """
+
+    clusters: int
+    units: float
+
+
+def sample_sizes(rows: pl.DataFrame) -> SampleSizes:
+    """Returns the sizes of the samples of some rows of measures."""
+    clusters = int(rows["clusters"].max() or 0)  # type: ignore[arg-type]
+    units = float(rows["n"].median() or 0)  # type: ignore[arg-type]
+    return SampleSizes(clusters, units)
 
 
 @dataclass(frozen=True)
@@ -202,7 +231,8 @@ def forecast_variant(
     else:
         clusters = template_cluster_count(config, lists, dataset, variant)
         variance = ASSUMED**2 / clusters
-        noise = mean_noise(variance, clusters, cells[0].instances.value or 1)
+        units = cells[0].instances.value or 1
+        noise = mean_noise(variance, clusters=clusters, units=units)
         number = "a mean over templates"
     sufficient_share = None
     sufficient_clusters = None

@@ -296,13 +296,16 @@ def figure_references(config: Config) -> dict[str, dict[str, str]]:
 
 
 def grid_figures(config: Config, measured: Sequence[str]) -> list[str]:
-    """Returns the names of the figures of the whole grid.
+    """Returns the names of the figures of the whole grid, each once.
 
     Args:
         config: the config.
         measured: the datasets that are measured.
     """
-    names = [name for dataset in measured for name in config.family(dataset).grid_figures]
+    # Datasets of one family ask for the same figures.
+    names = list(
+        dict.fromkeys(name for dataset in measured for name in config.family(dataset).grid_figures)
+    )
     if any(dataset in config.training_datasets(model) for model, dataset in config.cells()):
         names.append(SYNTHETIC_FIGURE)
     families = {config.datasets[dataset].family for dataset in group_numbers(config)}

@@ -197,7 +197,7 @@ def table_bytes(tables: Sequence[Path], instances: Estimate, row_bytes: float) -
 
 
 def sum_plans(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> Totals:
-    """Returns sums over cells and scorers."""
+    """Returns sums over cells and scorers; a sum is unknown if a part of it is."""
     plans = [*cells, *scorers]
     costs = {}
     for field in fields(Costs):

@@ -108,8 +108,9 @@ def sample_datasets(
 ) -> Iterator[SampledText]:
     """Yields a random sample of the instances of each variant that models of the config answer.
 
-    Models and datasets need not be selected. No tokenizer is read, so subjects that one would drop
-    are among them.
+    Models and datasets need not be selected. Imported models are left out. If models of several
+    tasks answer a variant, its texts are in the order in which the last of them reads. No tokenizer
+    is read, so subjects that one would drop are among them.
 
     Args:
         config: the config.

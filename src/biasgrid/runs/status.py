@@ -229,6 +229,7 @@ def read_status(config: Config) -> Status:
         if facts is not None:
             expanded[table] = Estimate(facts.rows)
     expected = expected_instances(layout, expanded)
+    # Neither has the instances of a dump before it is imported.
     instances = {
         cell: expanded.get(table) or expected.get(table, UNKNOWN_NUMBER)
         for cell, table in tables.items()
@@ -408,7 +409,10 @@ def time_left(instances: Estimate, rows: int, rate: float) -> Estimate:
 
 
 def status_totals(cells: Sequence[CellStatus], scorers: Sequence[CellStatus] = ()) -> StatusTotals:
-    """Returns sums over cells and scorers."""
+    """Returns sums over cells and scorers.
+
+    The number of instances, and with it the time left, is unknown if that of a part is.
+    """
     statuses = [*cells, *scorers]
     instances = add_estimates(status.instances for status in statuses)
     rows = sum(status.rows for status in statuses)
