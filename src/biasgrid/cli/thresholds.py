@@ -261,10 +261,11 @@ def threshold_faults(
     dataset, measure, _, place = threshold
     where = f"{dataset}.{measure}"
     dataset_rows = summary.filter(dataset=dataset)
-    for name, column in ((dataset, summary["dataset"]), (measure, dataset_rows["measure"])):
-        valid_names = column.unique(maintain_order=True).to_list()
+    names_to_check = (("dataset", dataset, summary), ("measure", measure, dataset_rows))
+    for column, name, rows in names_to_check:
+        valid_names = rows[column].unique(maintain_order=True).to_list()
         if name not in (*valid_names, *facts.headlines.get(dataset, ())):
-            problem = f"unknown {column.name} {name!r}{nearest_name(name, valid_names)}"
+            problem = f"unknown {column} {name!r}{nearest_name(name, valid_names)}"
             yield Fault(place, where, problem, one_of(valid_names))
             return
     corrected_measure = f"{measure}{CORRECTED}"

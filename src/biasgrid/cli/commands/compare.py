@@ -104,7 +104,7 @@ def lines_of_parts(
     """Yields the largest significant differences of a kind of parts, with sentences.
 
     Args:
-        rows: the rows of the kind.
+        rows: the rows of the kind, at least one, the largest differences first.
         difference: the difference of both models, which finds sentences.
         width: the maximum number of characters in a line.
     """

@@ -326,7 +326,11 @@ def config_template(
 
 
 def save_config(config: Path, content: dict[str, Any], head: Sequence[str]) -> Config:
-    """Writes a config and returns it; raises InputError if it has faults, before it is written."""
+    """Writes a config, in place of an earlier file, and returns it.
+
+    Raises:
+        InputError: the config has faults; nothing is written.
+    """
     from biasgrid.base.files import write_text
     from biasgrid.cli.quickstart.config import config_text
     from biasgrid.config import parse_config

@@ -126,10 +126,10 @@ def downsample_config(content: Mapping[str, Any], rows: int) -> dict[str, Any]:
     for name, section in content["datasets"].items():
         share = rows * weights[name] / sum(weights.values())
         limited, cells = limit_dataset(content, name, section, share)
-        needed = rows_needed(cells)
+        cell_rows = largest_cell_rows(cells)
         limited["sample"] = "all"
-        if needed > share:
-            limited["sample"] = {"share": max(round(share / needed, 4), 0.0001), "seed": 1}
+        if cell_rows > share:
+            limited["sample"] = {"share": max(round(share / cell_rows, 4), 0.0001), "seed": 1}
         limited["shards"] = 1 if any(cell.requests.value for cell in cells) else jobs
         datasets[name] = limited
     return {**content, "trial": True, "datasets": datasets}
@@ -158,15 +158,18 @@ def limit_dataset(
     for size in SIZES:
         # A sample of half leaves each subject and attribute with enough rows; a smaller one would
         # thin them out.
-        if rows_needed(cells) <= 2 * share:
+        if largest_cell_rows(cells) <= 2 * share:
             break
         limited["limit"] = {"subjects": size, "attributes": max(size, fewest)}
         cells = plan_dataset(content, name, limited)
     return limited, cells
 
 
-def rows_needed(cells: Sequence[CellPlan]) -> float:
-    """Returns the number of rows, or requests to a server, in the largest of some cells."""
+def largest_cell_rows(cells: Sequence[CellPlan]) -> float:
+    """Returns the number of rows, or requests to a server, in the largest of some cells.
+
+    An unknown number counts as 0.
+    """
     return max(cell.requests.value or cell.instances.value or 0 for cell in cells)
 
 
