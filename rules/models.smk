@@ -62,6 +62,8 @@ rule train:
 
 # `update` keeps the old record, so that a branch stays at the commit to which it was first resolved.
 # The bases that training starts from are fetched here, because nodes that train may have no network.
+# `record_kind` is `models`, `tokenizers`, or `bases`: the base of a model that is trained here, under
+# the name of that model.
 rule fetch:
     input:
         unpack(models.record_files),

@@ -31,6 +31,8 @@ scorer_predictions = read_scorers(cell["scorers"], texts, predictions) if texts 
 provenance = cell_provenance(
     instances, predictions, snakemake.params.record, cell["dump"], **cell["expected"]
 )
+# Empty, so the defaults, if the measures are functions of sums: nothing is then recomputed.
+settings = StatisticsSettings(**cell["jackknife"])
 measured = measure_cell(
     family=cell["family"],
     instances_path=instances,
@@ -41,7 +43,7 @@ measured = measure_cell(
     scorer_predictions=scorer_predictions,
     model=snakemake.wildcards.model,
     dataset=snakemake.wildcards.dataset,
-    settings=StatisticsSettings(**cell["jackknife"]),
+    settings=settings,
 )
 optional_facts = {}
 counts = answer_counts(predictions)

@@ -56,7 +56,8 @@ controlled = measures.drop_nulls("control").select("model", "dataset")
 controlled_cells = set(controlled.unique().rows())
 against_zero = []
 for path in map(Path, snakemake.input.intervals):
-    if (path.stem, path.parent.name) in controlled_cells:
+    model, dataset = path.stem, path.parent.name
+    if (model, dataset) in controlled_cells:
         against_zero.append(path)
 intervals = read_tables(against_zero, INTERVALS) if against_zero else None
 agreement = convergence(measures, params.groups, level, intervals)
