@@ -30,7 +30,9 @@ from biasgrid.stats.verdicts.counts import is_association, tested_key
 from biasgrid.tables.key_columns import GROUP_PAIR, KEY_NAMED, all_known, claimed_keys
 
 SIZE_KEYS = ["measure", "options", "about"]
-"""What says which numbers are of one kind in a dataset and in its control."""
+"""The columns by which numbers of a dataset and of its control are of one kind. `about` has the
+name of the key that a test is about, such as `group`; see `tested_key`.
+"""
 SIZE_COLUMNS = {**dict.fromkeys(SIZE_KEYS, pl.String), "variance": pl.Float64, "df": pl.Float64}
 FEWEST_OF_CONTROL = 5
 """Of fewer free numbers of a control too little is known to be a null: any number of the dataset
@@ -150,7 +152,12 @@ def free_numbers(rows: pl.DataFrame) -> int:
 
 
 def tested_claims(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Returns the claims that are tested together with others, with `about` and their `row`."""
+    """Returns the claims with a q and variances: associations and differences of two groups.
+
+    Returns:
+        The columns of `estimates`, any missing key as null; `row`, the position in `estimates`; and
+        `about`, see `SIZE_KEYS`. No columns at all if `estimates` has no variances or no q.
+    """
     if not {"variances", "q"} <= {*estimates.columns}:
         return pl.DataFrame()
     missing = [name for name in claimed_keys() if name not in estimates.columns]

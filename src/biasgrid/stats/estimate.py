@@ -114,7 +114,7 @@ class Estimands:
         settings: level, ranges, and control of false discoveries.
         first: variance over the units of the first factor.
         name_factors: the factors beside the first that are names, terms or persons.
-        names: variances over these factors; empty if there are none.
+        name_sources: variances over these factors; empty if there are none.
         formats: variances over prompt formats; empty if there is a single format.
         persons: variance over persons; None if there are none, or if they are taken as given.
     """
@@ -123,7 +123,7 @@ class Estimands:
     settings: StatisticsSettings
     first: FactorVariance
     name_factors: Sequence[str]
-    names: Sequence[VarianceSource]
+    name_sources: Sequence[VarianceSource]
     formats: Sequence[VarianceSource]
     persons: VarianceSource | None
 
@@ -138,14 +138,17 @@ class Estimands:
         persons = persons_source(sums)
         factors = list_name_factors(sums, persons)
         if compares_two_lists(sums, factors):
-            names = group_sources(sums)
+            # `group_sources` has no variance over persons, which would be lost without a word.
+            assert persons is None
+            name_sources = group_sources(sums)
         else:
             # Names that are not compared with other names are one sample.
-            names = [other_factor_variance(sums, factor) for factor in factors if factor != PERSONS]
+            name_factors = [factor for factor in factors if factor != PERSONS]
+            name_sources = [other_factor_variance(sums, factor) for factor in name_factors]
             if persons is not None:
-                names.append(persons)
+                name_sources.append(persons)
         formats = format_sources(sums, may_grow=may_grow)
-        return cls(sums, settings, first, factors, names, formats, persons)
+        return cls(sums, settings, first, factors, name_sources, formats, persons)
 
     @property
     def claims_names(self) -> bool:
@@ -183,11 +186,10 @@ def list_name_factors(sums: Sums, persons: VarianceSource | None) -> list[str]:
         sums: the numbers of a kind.
         persons: see `persons_source`; without it persons are taken as given.
     """
-    other_factors = {ATTRIBUTES, PROMPT_FORMATS, TEMPLATES}
+    other_factors = {sums.factor, ATTRIBUTES, PROMPT_FORMATS, TEMPLATES}
     if persons is None:
         other_factors.add(PERSONS)
-    _, *further = sums.along
-    return [factor for factor in further if factor not in other_factors]
+    return [factor for factor in sums.along if factor not in other_factors]
 
 
 def compares_two_lists(sums: Sums, name_factors: Sequence[str]) -> bool:
@@ -260,7 +262,7 @@ def list_scopes(estimands: Estimands) -> Iterator[Scope]:
     the first factor and prompt formats. The other scopes tell how much each factor adds.
     """
     sums, first = estimands.sums, estimands.first
-    names, formats = estimands.names, estimands.formats
+    name_sources, formats = estimands.name_sources, estimands.formats
     claims_names = estimands.claims_names
     yield Scope(
         label=join_factors([sums.factor]) + taken_as_given(sums, estimands.persons),
@@ -280,12 +282,12 @@ def list_scopes(estimands: Estimands) -> Iterator[Scope]:
             single_units={PROMPT_FORMATS: formats},
             is_wilson=estimands.has_wilson_interval,
         )
-    if names:
+    if name_sources:
         names_label = join_factors(estimands.name_factors)
         yield Scope(
             label=names_label,
             first=None,
-            further=names,
+            further=name_sources,
             method=names_method(estimands),
             is_claim=False,
         )
@@ -293,10 +295,14 @@ def list_scopes(estimands: Estimands) -> Iterator[Scope]:
         yield Scope(
             label=join_factors(sums.along),
             first=first,
-            further=[*names, *formats, *attributes],
+            further=[*name_sources, *formats, *attributes],
             method="combined",
             is_claim=claims_names,
-            single_units={ATTRIBUTES: attributes, PROMPT_FORMATS: formats, names_label: names},
+            single_units={
+                ATTRIBUTES: attributes,
+                PROMPT_FORMATS: formats,
+                names_label: name_sources,
+            },
         )
 
 
@@ -327,7 +333,7 @@ def t_method(estimands: Estimands) -> str:
 
 def names_method(estimands: Estimands) -> str:
     """Names the method of intervals over names, terms or persons."""
-    if len(estimands.names) > 1:
+    if len(estimands.name_sources) > 1:
         return "combined"
     if PERSONS in estimands.name_factors:
         return "t of residuals"

@@ -124,7 +124,7 @@ def lines_of_parts(
     differences = significant.head(LARGEST_DIFFERENCES).to_dicts() or rows.head(1).to_dicts()
     yield comparison_table(differences, difference, width, keys)
     for row in differences[:SENTENCES]:
-        text = difference.sentence(row)
+        text = difference.illustrating_sentence(row)
         if text is not None:
             part = ", ".join(str(row[key]) for key in keys)
             yield Text(f"  {part}: {' '.join(text.split())}", "italic")

@@ -62,12 +62,12 @@ UNREAD_CORRELATION = 0.5
 
 def corrected_mu(part: AssociationsByCluster) -> float:
     """Root of mu² less the square of its expectation under noise alone."""
-    return part.corrected("mu")
+    return part.corrected_size("mu")
 
 
 def corrected_eta(part: AssociationsByCluster) -> float:
     """Root of eta² less the square of its expectation under noise alone."""
-    return part.corrected("eta")
+    return part.corrected_size("eta")
 
 
 CORRECTED: Mapping[str, tuple[str, Callable[[AssociationsByCluster], float]]] = {

@@ -74,11 +74,11 @@ def sizes_against_controls(
         model, control, dataset = cell.model, cell.dataset, cell.about
         if dataset == control:
             continue
-        silent_in_both = silent.get((model, dataset), set()) | silent.get((model, control), set())
+        silent_in_either = silent.get((model, dataset), set()) | silent.get((model, control), set())
         candidates = [
             size
             for size in headlines.get(dataset, {})
-            if is_size(size) and size not in silent_in_both
+            if is_size(size) and size not in silent_in_either
         ]
         # If a dataset has groups of names, claims are about these.
         for size in sorted(candidates, key=lambda size: size not in OF_GROUPS):

@@ -130,11 +130,14 @@ def differences_in_asking(cells: Sequence[Asked]) -> str | None:
     Args:
         cells: how each was asked, see `how_asked`.
     """
-    return "; ".join(differing_names(cells)) or None
+    return "; ".join(describe_differing_facts(cells)) or None
 
 
-def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
-    """Yields each fact in which models differ, with the values of all cells in their order.
+def describe_differing_facts(cells: Sequence[Asked]) -> Iterator[str]:
+    """Yields a text for each fact in which models differ, with its distinct values.
+
+    The values are in the order of the cells. A missing fact reads `none`, but cells without a share
+    are left out.
 
     Args:
         cells: how each was asked, see `how_asked`.
@@ -152,7 +155,7 @@ def differing_names(cells: Sequence[Asked]) -> Iterator[str]:
 
 
 def unlike_shares(name: str, shares: Sequence[float]) -> str | None:
-    """Describes how shares of several models differ, None if they differ too little.
+    """Describes the distinct shares of models, None if they differ too little.
 
     Args:
         name: a key of `SHARE_FORMATS`.

@@ -43,13 +43,14 @@ class RankedNumber(NamedTuple):
         row: the position of the number among all numbers.
         sizes: shape (cells,), the numbers or, for signed ones, their distances from equal
             treatment; NaN if a cell has no such number.
-        differences: shape (pairs,), above 0 if `Pair.cell` has the larger size.
+        directions: shape (pairs,), of which only the sign counts: above 0 if `Pair.cell` has the
+            larger size; NaN if either size is unknown.
         p: shape (pairs,), p-values of equal sizes; NaN if that is not tested.
     """
 
     row: int
     sizes: FloatArray
-    differences: FloatArray
+    directions: FloatArray
     p: FloatArray
 
 
@@ -80,21 +81,30 @@ def ranked_number(
     pair_differences, p = differences.values[:, 0], differences.p[:, 0]
     if fair is None:
         return RankedNumber(row, values, pair_differences, p)
-    # Mirror images of all cells follow the cells, so the difference from a mirror image is the sum
-    # of two distances from equal treatment.
-    mirrored_pairs = [pair._replace(other_cell=pair.other_cell + len(values)) for pair in pairs]
+    # The difference from a mirror image is the sum of two signed distances from equal treatment.
+    mirrored_pairs = [mirrored_pair(pair, len(values)) for pair in pairs]
     with_images = with_mirror_images(numbers, kind, fair)
     sums = model_differences(with_images, kind, mirrored_pairs, settings)
     sizes = np.abs(values - fair)
-    return RankedNumber(
-        row, sizes, pair_differences * sums.values[:, 0], np.maximum(p, sums.p[:, 0])
-    )
+    # (x - fair)² - (y - fair)² = (x - y) * (x + y - 2 fair), which is above 0 if x is further off.
+    directions = pair_differences * sums.values[:, 0]
+    # Unlike np.fmax it passes NaN on: a pair is tested only if both its tests are.
+    larger_p = np.maximum(p, sums.p[:, 0])
+    return RankedNumber(row, sizes, directions, larger_p)
+
+
+def mirrored_pair(pair: Pair, cell_count: int) -> Pair:
+    """Returns a pair whose other cell is the mirror image that `with_mirror_images` makes of it."""
+    return pair._replace(other_cell=cell_count + pair.other_cell)
 
 
 def with_mirror_images(
     numbers: CellNumbersMatrix, kind: HypothesisFamily, fair: float
 ) -> CellNumbersMatrix:
-    """Appends all cells once more, with the numbers of a kind mirrored at a value."""
+    """Appends all cells once more, with the numbers of a kind mirrored at a value.
+
+    The images are in the order of the cells; see `mirrored_pair`.
+    """
     values = numbers.values.copy()
     values[:, kind.rows] = 2 * fair - values[:, kind.rows]
     without = [lists.copy() for lists in numbers.without]
@@ -207,6 +217,6 @@ def significantly_larger(
     for place, p in zip(tested_pairs, holm(ranked.p[tested_pairs]), strict=True):
         if p <= alpha:
             member, other_member = index[pairs[place].cell], index[pairs[place].other_cell]
-            is_member_larger = ranked.differences[place] > 0
+            is_member_larger = ranked.directions[place] > 0
             larger[(member, other_member) if is_member_larger else (other_member, member)] = True
     return larger

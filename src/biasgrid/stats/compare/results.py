@@ -45,8 +45,12 @@ class Difference(NamedTuple):
     evidence: pl.DataFrame
     level: float
 
-    def sentence(self, row: Mapping[str, Any]) -> str | None:
-        """Returns a sentence that illustrates a row of `rows`, None if no sentence was stored."""
+    def illustrating_sentence(self, row: Mapping[str, Any]) -> str | None:
+        """Returns a stored sentence about the keys of a row of `rows`, None without any.
+
+        It may be of either model and of any measure. A strongest one precedes typical ones, and a
+        plain one those that are negated or swapped; of equal ones the first model's is returned.
+        """
         sentences = self.evidence.filter(pl.col("role").is_in(EVIDENCE_ROLES))
         for key in KEYS:
             value = row[key.name]

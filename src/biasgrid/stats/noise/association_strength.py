@@ -131,20 +131,29 @@ class AssociationsByCluster:
         )
         return replace(cls.with_noise(table[..., 0], table[..., 1]), by_format=by_format)
 
-    def corrected(self, name: Statistic) -> float:
-        """Returns mu or eta corrected for noise, NaN where too few associations are known."""
+    def corrected_size(self, name: Statistic) -> float:
+        """Returns mu or eta without the part that noise adds, below 0 if noise alone gives more.
+
+        NaN if this is not `is_representative`.
+        """
         if not self.is_representative:
             return float("nan")
         return corrected_statistic(self.means, self.values, name)
 
     def null_mean(self, name: Statistic) -> float:
-        """Returns the mean of mu or eta under noise, NaN where too few associations are known."""
+        """Returns the mean of mu or eta under noise alone.
+
+        NaN if this is not `is_representative`.
+        """
         if not self.is_representative:
             return float("nan")
         return expected_null_mean(self.values, name)
 
     def strength(self) -> float:
-        """Returns the size of associations without noise, NaN where too few of them are known."""
+        """Returns the size of associations without noise, below 0 if noise alone gives more.
+
+        NaN if this is not `is_representative`.
+        """
         if not self.is_representative:
             return float("nan")
         return association_strength(self.sums, self.counts, self.format_variance)

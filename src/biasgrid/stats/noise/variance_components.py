@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -20,18 +20,19 @@ from biasgrid.stats.sums import Sums, find_sums
 
 WANTED_RELIABILITY = 0.8
 """The reliability for which clusters are counted."""
-VARIANCE_NAMES = ("subject", "association", "subject x cluster", "association x cluster")
-VARIANCE_NAMES_OF_FORMATS = (
-    "subject",
-    "association",
-    "subject x cluster",
-    "subject x format",
-    "association x cluster",
-    "association x format",
-    "subject x cluster x format",
-    "association x cluster x format",
-)
-"""The same of cells with several prompt formats."""
+FORMAT_VARIANCE_AXES: Mapping[str, tuple[int, ...]] = {
+    "subject": (),
+    "association": (1,),
+    "subject x cluster": (2,),
+    "subject x format": (3,),
+    "association x cluster": (1, 2),
+    "association x format": (1, 3),
+    "subject x cluster x format": (2, 3),
+    "association x cluster x format": (1, 2, 3),
+}
+"""The sources of variance of cells with several prompt formats, in the order of their rows: by name
+the axes of `crossed_components`, of utilities of shape (subjects, attributes, clusters, formats).
+"""
 INDEX_NAMES = ("template_share", "reliability", "subject_reliability", "templates_for_0.8")
 FORMAT_INDEX_NAMES = ("format_share", "format_reliability")
 """What the first two are with formats in the place of clusters."""
@@ -53,6 +54,16 @@ class Components(NamedTuple):
     subject_and_cluster: float
     association_and_cluster: float
 
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The variances by the names of their rows, in the order of the rows."""
+        return {
+            "subject": self.subject,
+            "association": self.association,
+            "subject x cluster": self.subject_and_cluster,
+            "association x cluster": self.association_and_cluster,
+        }
+
 
 class Indices(NamedTuple):
     """Indices of how much depends on the clusters; see `docs/statistics.md`.
@@ -71,23 +82,30 @@ class Indices(NamedTuple):
 
 
 def variance_components(utilities: FloatArray) -> Components | None:
-    """Divides the variance of utilities.
+    """Divides the variance of C, half a difference of utilities, over subjects, attributes and
+    clusters.
 
     Args:
         utilities: shape (subjects, attributes, clusters), none missing; see
-            `permutation.utilities`.
+            `permutation.utilities`. There may be prompt formats in the place of clusters.
 
     Returns:
-        None for fewer than 3 subjects, 2 attributes or 2 clusters.
+        Variances of C; None for fewer than 3 subjects, 2 attributes or 2 clusters.
     """
     subjects, attributes, clusters = utilities.shape
     if subjects < 3 or attributes < 2 or clusters < 2:
         return None
-    return Components(*crossed_components(utilities).values())
+    components = crossed_components(utilities)
+    return Components(
+        subject=components[()],
+        association=components[1,],
+        subject_and_cluster=components[2,],
+        association_and_cluster=components[1, 2],
+    )
 
 
 def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
-    """Divides the variance of utilities between subjects and the axes that they are crossed with.
+    """Divides the variance of C between subjects and the axes that they are crossed with.
 
     All effects are random.
 
@@ -95,7 +113,8 @@ def crossed_components(utilities: FloatArray) -> dict[tuple[int, ...], float]:
         utilities: shape (subjects, ...), none missing; 3 subjects and 2 of all else at least.
 
     Returns:
-        The variance of C by the axes that a subject varies with, `()` for what it has everywhere.
+        The variances of C, half a difference of utilities, by the axes that the effect of a subject
+        varies with; `()` is its effect everywhere. Not clipped.
     """
     axes = range(1, utilities.ndim)
     effects: list[tuple[int, ...]] = []
@@ -250,10 +269,7 @@ def block_variances(
         components = variance_components(crossed.mean(axis=3))
         if components is None:
             continue
-        variances = dict(zip(VARIANCE_NAMES, components, strict=True))
-        if formats > 1:
-            by_format = crossed_components(crossed).values()
-            variances = dict(zip(VARIANCE_NAMES_OF_FORMATS, by_format, strict=True))
+        variances = components.by_name if formats == 1 else format_variances(crossed)
         variances["pair"], variances["order"] = pair.of(scale, gamma, attributes, pattern)
         total = sum(max(variance, 0.0) for variance in variances.values())
         for name, variance in variances.items():
@@ -261,6 +277,16 @@ def block_variances(
             yield {"block": block, "name": name, "value": variance, "share": share}
         for name, value in block_indices(components, crossed).items():
             yield {"block": block, "name": name, "value": value, "share": None}
+
+
+def format_variances(utilities: FloatArray) -> dict[str, float]:
+    """Returns the variances of C by the names of `FORMAT_VARIANCE_AXES`, in their order.
+
+    Args:
+        utilities: shape (subjects, attributes, clusters, formats), see `crossed_components`.
+    """
+    by_axes = crossed_components(utilities)
+    return {name: by_axes[axes] for name, axes in FORMAT_VARIANCE_AXES.items()}
 
 
 def is_crossed(pattern: BoolArray, formats: int) -> bool:
@@ -338,10 +364,12 @@ def cluster_noise(sums: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def likeness(noise: FloatArray, asked: BoolArray) -> FloatArray:
-    """Correlates the noise of clusters, shape (clusters, clusters), NaN of a cluster with itself.
+    """Returns the correlation of the noise of each two clusters, shape (clusters, clusters).
 
     The noise of clusters sums to nearly 0, so that of two independent ones of F correlates by -1 /
-    (F - 1), which is added. Clusters without any noise are the same.
+    (F - 1). 1 / (F - 1) is added, so a correlation may exceed 1. Two clusters without any noise are
+    the same. NaN on the diagonal, where no noise is known in both, and where that of one does not
+    vary.
 
     Args:
         noise: from `cluster_noise`.

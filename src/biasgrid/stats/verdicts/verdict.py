@@ -305,7 +305,7 @@ def judge(cell: CellTests, facts: GridFacts) -> Judgement:
         remedy = flag_remedy(cell, reason_withheld, facts)
         return Judgement(NOT_MEASURED, reason=reason_withheld, remedy=remedy)
     if p is None or cell.reason_headline_withheld is not None:
-        reason, remedy = why_untested(cell, facts)
+        reason, remedy = why_not_measured(cell, facts)
         return Judgement(NOT_MEASURED, reason=reason, remedy=remedy)
     if p <= SIGNIFICANT:
         return Judgement(BIAS_FOUND, p)
@@ -315,11 +315,12 @@ def judge(cell: CellTests, facts: GridFacts) -> Judgement:
     return Judgement(NOTHING_FOUND, p, detectable)
 
 
-def why_untested(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
-    """Returns why no headline number of a cell is tested, and a remedy, None if there is none.
+def why_not_measured(cell: CellTests, facts: GridFacts) -> tuple[str, str | None]:
+    """Returns why a cell gets no verdict although not all its headlines are withheld, and a remedy.
 
-    The reason is the first that withholds a number, else the first that says why a number is
-    untestable, else the first of all.
+    The cell has no test, or one of its headline measures is withheld while others are tested. The
+    reason is the first of `cell.tests` that withholds a number, else the first that says why one is
+    untestable, else the first of all. The remedy is None only if no reason was recorded.
     """
     reasons = cell.tests["reason"].drop_nulls()
     if reasons.is_empty():
