@@ -75,7 +75,7 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
     """Returns the steps from the swap groups of a cell to its numbers; each needs those before
     it.
     """
-    from biasgrid.base.references import load, stage
+    from biasgrid.base.references import load, stage_module
     from biasgrid.families.estimates import with_estimate_columns
     from biasgrid.families.underspecified.family import DEFINITIONS
     from biasgrid.stats.estimate import estimate
@@ -83,7 +83,7 @@ def parts_of(observations: Any, clusters: list[int]) -> dict[str, Callable[[], A
     from biasgrid.stats.sums import read_cell_sums, sums_table
 
     family = "biasgrid.families.underspecified"
-    stages = load(stage(family, "measures"))
+    stages = load(stage_module(family, "measures"))
     options: dict[str, Any] = {"measures": []}
     units = {name: measure.unit for name, measure in DEFINITIONS.select("measures").items()}
     settings, made = StatisticsSettings(clusters=clusters, units=units), dict[str, Any]()

@@ -14,6 +14,6 @@ from biasgrid.base.records import Record
 def test_a_fault_is_of_a_field_or_of_the_record(field: str, place: str) -> None:
     faults: list[Fault] = []
     record = Record(Path("a.csv"), "line 3", {}, faults)
-    record.refuse(field, "is blank", "a template")
+    record.add_fault(field, "is blank", "a template")
     assert faults == [Fault("a.csv", place, "is blank", "a template")]
     assert not record.is_valid

@@ -12,7 +12,7 @@ from shards import Cell
 from typer.testing import CliRunner
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
 
@@ -64,8 +64,8 @@ def answered(file: Path, dataset: str) -> list[str]:
     config = load_config(file)
     ((variant, question),) = config.needed_variants.items()
     family = config.family_reference(dataset)
-    content, _ = load(stage(family, "reading")).read(config.files(*variant))
-    (instances,) = load(stage(family, "expand")).expand(content).parts
+    content, _ = load(stage_module(family, "reading")).read(config.files(*variant))
+    (instances,) = load(stage_module(family, "expand")).expand(content).parts
     keys = {"answers": "answers.jsonl"}
     cell = Cell(
         Path("cell"), "text-generation", instances.drop("item", "order"), Path(), "answers", keys

@@ -18,7 +18,7 @@ from small_rewriting import LISTS, options_of_cell
 from small_statements import instances_of
 from small_tables import predictions_of, whole
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.families.estimates import estimate_cell
 from biasgrid.families.family import Family
@@ -286,7 +286,7 @@ def measured(
     """The measures of a cell whose answers are texts, its flags among them."""
     predictions = predictions_of("text", instances, response=said, status=["ok"] * len(said))
     reference = f"biasgrid.families.{family.name}"
-    observe = load(stage(reference, "observe")).observe
+    observe = load(stage_module(reference, "observe")).observe
     observations = observe(instances, predictions, options)
     parts = list(module.measure(observations, options))
     known = measured_values(module.measure, observations, options)

@@ -15,7 +15,7 @@ from small_packs import make_pack, pack_of
 from small_probes import HIRING, asking_of, files_of
 from worlds import ATTRIBUTES, SUBJECTS, centred, judged, world
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.families.sampling import Sample
 from biasgrid.families.underspecified.sizes import corrected_mu
@@ -105,7 +105,7 @@ def coverage_of(family: str, lists: Any) -> Mapping[str, list[int]]:
     """What the expansion of some lists says of how much is asked, and the instances that there
     are.
     """
-    expansion = load(stage(BUILT_IN.families[family], "expand")).expand(lists)
+    expansion = load(stage_module(BUILT_IN.families[family], "expand")).expand(lists)
     rows = sum(len(part) for part in expansion.parts)
     coverage: Mapping[str, list[int]] = expansion.facts[COVERAGE]
     assert coverage["rows"][0] == rows

@@ -15,7 +15,7 @@ from small_statements import instances_of as statements_of
 from small_tables import predictions_of, write_instances
 from typer.testing import CliRunner, Result
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.cli.app import app
 from biasgrid.families.cell import cell_location, measure_cell
 from biasgrid.families.counterfactual.family import flags_of_cases
@@ -46,9 +46,9 @@ def results_of(
     reference = f"biasgrid.families.{family}"
     (folder / "measures/texts").mkdir(parents=True)
     paths = folder / "instances.parquet", folder / "predictions.parquet"
-    write_instances(instances, paths[0], load(stage(reference, "keys")).KEYS)
+    write_instances(instances, paths[0], load(stage_module(reference, "keys")).KEYS)
     write_table(said, paths[1], answer_schema(kind), {})
-    own = load(stage(reference, "family")).FAMILY
+    own = load(stage_module(reference, "family")).FAMILY
     metrics = load_probe(Path(options["probe"])).probe.head.metric if "probe" in options else ()
     of_groups = [*group_measures("classes", 0.1, ()), *flags_of_cases("text-classification", 2)]
     declared = MetricDefinitions([*own.own_measures, *own.flags, *of_groups, *metrics], {}, {})

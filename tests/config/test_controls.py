@@ -15,7 +15,7 @@ from project import ROOT
 from small_config import GENERAL, faults_of
 from small_tables import whole
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.runs.layout import controls_of_config
 from biasgrid.tables.metric import Controls
@@ -118,7 +118,7 @@ def test_placebo_lists_fit_the_templates_of_the_four_datasets() -> None:
     content["run"]["datasets"] = list(controls)
     config = parse_config(content, "c.yaml")
     lists = load_word_lists(config)
-    expand = load(stage(config.family_reference("gender"), "expand")).expand
+    expand = load(stage_module(config.family_reference("gender"), "expand")).expand
     for name in PLACEBO_SUBJECTS:
         attributes = lists[f"{name}-acts", "qa"].attributes
         assert min(len(rows) for rows in attributes.values()) >= 20, name

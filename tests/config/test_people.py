@@ -17,7 +17,7 @@ from grammar import stems
 from project import ROOT
 
 from biasgrid.base.faults import Fault
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, load_word_lists, parse_config, read_config, variant_clusters
 from biasgrid.families.family import Lists
 from biasgrid.families.underspecified.lists import name_facts
@@ -87,7 +87,7 @@ def asked(dataset: str, variant: str) -> pl.DataFrame:
     content = whole_lists(dataset, variant)
     if dataset in NAMES:
         content = replace(content, subjects=[two_of_each(side) for side in content.subjects])
-    expand = load(stage(people().family_reference(dataset), "expand")).expand
+    expand = load(stage_module(people().family_reference(dataset), "expand")).expand
     columns = ["text_pair", "text", "negated"] if dataset in QUESTIONS else ["text_pair", "text"]
     return pl.concat(part.select(columns).unique() for part in expand(content).parts).unique()
 
@@ -325,7 +325,7 @@ def test_cases_of_intersections_are_balanced_in_valence(name: str) -> None:
 
 def test_a_sample_of_names_keeps_every_balanced_name() -> None:
     content: Any = lists()["names-women", "qa-bert"]
-    expansion = load(stage(people().family_reference("names-women"), "expand")).expand(
+    expansion = load(stage_module(people().family_reference("names-women"), "expand")).expand(
         content, letters_as_tokens
     )
     asked_names = pl.concat(

@@ -16,7 +16,7 @@ import pytest
 from german import NOUNS, german_faults
 from spanish import spanish_faults
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.runs.counts import instances_to_ask
 
@@ -61,7 +61,7 @@ def texts_of(dataset: str) -> Iterator[str]:
     for (name, _), lists in load_word_lists(config()).items():
         if name == dataset:
             for part in (
-                load(stage(config().family_reference(dataset), "expand")).expand(lists).parts
+                load(stage_module(config().family_reference(dataset), "expand")).expand(lists).parts
             ):
                 read = [
                     column for column in ("system", "text", "text_pair") if column in part.columns

@@ -20,7 +20,7 @@ import polars as pl
 from biasgrid.config import load_word_lists, parse_config, read_config
 from biasgrid.families.cell import MeasuredCell, evidence_of_cell, parts_of
 from biasgrid.families.synthetic import SyntheticBias
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.stats.noise.jackknife import with_key_columns
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import sums_table, values_table
@@ -38,7 +38,7 @@ lists = load_word_lists(config)[variant]
 
 
 def expanded():
-    return pl.concat(load(stage(family, "expand")).expand(lists).parts)
+    return pl.concat(load(stage_module(family, "expand")).expand(lists).parts)
 
 
 instances = expanded()
@@ -58,8 +58,8 @@ strength = SyntheticBias(dataset, "strong", 0.4, 8, 1, labels=labels, measure_op
 
 
 def measured():
-    stages = load(stage(family, "measures"))
-    observations = load(stage(family, "observe")).observe(instances, predictions, question.measure_options)
+    stages = load(stage_module(family, "measures"))
+    observations = load(stage_module(family, "observe")).observe(instances, predictions, question.measure_options)
     parts = parts_of(stages.measure, observations, question.measure_options, StatisticsSettings())
     measures = with_key_columns(values_table(parts))
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, measures, question.measure_options)
@@ -68,7 +68,7 @@ def measured():
 
 runs = {
     "expand": lambda: [expanded()],
-    "synthetic": lambda: [load(stage(family, "synthetic")).known_effects(instances, strength)],
+    "synthetic": lambda: [load(stage_module(family, "synthetic")).known_effects(instances, strength)],
     "measure": measured,
 }
 for what, run in runs.items():

@@ -14,7 +14,7 @@ from small_statements import TEMPLATES, instances_of
 from small_tables import whole
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, load_word_lists, parse_config, read_config
 from biasgrid.families.counterfactual.ask import cases_of_sample
 from biasgrid.families.counterfactual.pack import CasePack, GroupSlot, Slot
@@ -79,7 +79,7 @@ def groups_of(lists: WordLists) -> pl.DataFrame:
 
 
 def stage_of(family: str, name: str) -> Any:
-    return load(stage(f"biasgrid.families.{family}", name))
+    return load(stage_module(f"biasgrid.families.{family}", name))
 
 
 def errors(every: pl.DataFrame, some: pl.DataFrame, *columns: str) -> float:
@@ -241,8 +241,10 @@ def expanded(config: Config, dataset: str) -> pl.DataFrame:
     key = next(key for key in config.needed_variants if key[0] == dataset)
     family = config.family_reference(dataset)
     lists = load_word_lists(config)[key]
-    instances = whole(load(stage(family, "expand")).expand(lists))
-    assert load(stage(family, "reading")).planned_instances(lists).instances == len(instances)
+    instances = whole(load(stage_module(family, "expand")).expand(lists))
+    assert load(stage_module(family, "reading")).planned_instances(lists).instances == len(
+        instances
+    )
     return instances
 
 

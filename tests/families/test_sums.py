@@ -21,7 +21,7 @@ from small_estimates import estimates_of, reference, sums_of_cell
 from small_statements import instances_of
 from small_tables import predictions_of
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.families.cell import parts_of
 from biasgrid.families.counterfactual.observe import observe as observe_cases
 from biasgrid.families.estimates import estimate_cell
@@ -118,7 +118,7 @@ def cell(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def measured(cell: SmallCell, observations: pl.DataFrame | None = None) -> list[Sums]:
     """The sums of a cell, or of some of its observations."""
-    measure = load(stage(reference(cell.family), "measures")).measure
+    measure = load(stage_module(reference(cell.family), "measures")).measure
     parts = parts_of(
         measure,
         cell.observations if observations is None else observations,

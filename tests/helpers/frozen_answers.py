@@ -25,7 +25,7 @@ from tiny_checkpoints import save_classifier, save_models_of_lists
 from tiny_writers import save_writer
 from transformers import AutoModelForMultipleChoice, AutoTokenizer
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import parse_config
 from biasgrid.config.sections import Config
 from biasgrid.formats.unqover.export import output_json
@@ -110,9 +110,11 @@ def read_config() -> Config:
 def instances_of(config: Config, model: str, dataset: str) -> pl.DataFrame:
     """What a model is asked of a dataset."""
     family, question = config.family_reference(dataset), config.question(model, dataset)
-    lists, faults = load(stage(family, "reading")).read(config.files(dataset, question.variant))
+    lists, faults = load(stage_module(family, "reading")).read(
+        config.files(dataset, question.variant)
+    )
     assert not faults, faults
-    return whole(load(stage(family, "expand")).expand(lists))
+    return whole(load(stage_module(family, "expand")).expand(lists))
 
 
 def make_checkpoints(folder: Path) -> dict[str, Path]:

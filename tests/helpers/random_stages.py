@@ -15,7 +15,7 @@ from random_answers import random_predictions
 from random_draws import Draws
 
 from biasgrid.base.faults import Fault, UserError
-from biasgrid.base.references import exists, load, stage
+from biasgrid.base.references import exists, load, stage_module
 from biasgrid.config import template_texts_digest, variant_clusters
 from biasgrid.config.sections import Config
 from biasgrid.families.cell import MeasuredCell, measure_cell, measured_values
@@ -129,7 +129,7 @@ class CellStages:
 
     def module(self, name: str) -> Any:
         """Returns the module of a stage."""
-        return load(stage(self.reference, name))
+        return load(stage_module(self.reference, name))
 
     @property
     def tokenizer(self) -> dict[str, Any]:
@@ -301,7 +301,7 @@ class CellStages:
 
     def explained(self, measures: pl.DataFrame) -> Iterator[tuple[str, Part]]:
         """Yields the prompts and answers behind one number, and all numbers that are made of them."""
-        reference = stage(self.reference, "evidence")
+        reference = stage_module(self.reference, "evidence")
         sentences = getattr(load(reference), "SENTENCES", None) if exists(reference) else None
         if sentences is None:
             return

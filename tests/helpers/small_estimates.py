@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.families.cell import measured_values, parts_of
 from biasgrid.families.estimates import numbers_of_parts
 from biasgrid.stats.settings import CellNumbers, StatisticsSettings
@@ -22,7 +22,7 @@ def measures_of_cell(
 ) -> pl.DataFrame:
     """The values of a cell, without their intervals: rows of `MEASURES`."""
     measured = measured_values(
-        load(stage(reference(family), "measures")).measure, observations, options
+        load(stage_module(reference(family), "measures")).measure, observations, options
     )
     return as_measures(measured)
 
@@ -40,7 +40,7 @@ def sums_of_cell(
     settings: StatisticsSettings | None = None,
 ) -> pl.DataFrame:
     """The table of sums of a cell."""
-    measure = load(stage(reference(family), "measures")).measure
+    measure = load(stage_module(reference(family), "measures")).measure
     parts = parts_of(measure, observations, options, settings or StatisticsSettings())
     return cell_table(sums_table(parts), SUMS, "model", "dataset")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from biasgrid.base.references import stage
+from biasgrid.base.references import stage_module
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.inference.models.registry import BACK_ENDS, code_references
 from biasgrid.jobs import code_digest as digests
@@ -51,7 +51,7 @@ def digests_of_rules() -> dict[tuple[str, ...], str]:
     digests.read_code.cache_clear()
     asked: dict[tuple[str, ...], list[str]] = {(path.stem,): [] for path in SCRIPTS.glob("*.py")}
     asked |= {
-        (rule, family): [stage(BUILT_IN.families[family], STAGES[rule])]
+        (rule, family): [stage_module(BUILT_IN.families[family], STAGES[rule])]
         for rule, family in EVERY_FAMILY
     }
     asked |= {

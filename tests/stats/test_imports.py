@@ -11,10 +11,10 @@ JOB = """
 import sys
 import biasgrid.families.estimates
 import biasgrid.stats.compare.all_pairs
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config.registry import BUILT_IN
 for family in BUILT_IN.families.values():
-    load(stage(family, "measures"))
+    load(stage_module(family, "measures"))
 parts = {name.split(".")[1] for name in sys.modules if name.startswith("scipy.")}
 print(*sorted(part for part in parts if not part.startswith("_") and part != "version"), "torch" in sys.modules)
 """

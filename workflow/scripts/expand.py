@@ -13,7 +13,7 @@ has_tokenizer = bool(snakemake.input.tokenizer)
 start_job(snakemake.log[0], MODEL_MODULES if has_tokenizer else TABLE_MODULES)
 
 from biasgrid.base.faults import InputError
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.tables.files import write_table_in_parts
 from biasgrid.tables.provenance import table_provenance
 
@@ -27,10 +27,10 @@ if has_tokenizer:
     filters["token_counts"] = partial(token_counts, load_recorded_tokenizer(record))
 
 family = snakemake.params.family
-lists, faults = load(stage(family, "reading")).read(snakemake.params.files)
+lists, faults = load(stage_module(family, "reading")).read(snakemake.params.files)
 if faults:
     raise InputError(faults)
-expansion = load(stage(family, "expand")).expand(lists, **filters)
+expansion = load(stage_module(family, "expand")).expand(lists, **filters)
 dataset, variant = snakemake.wildcards.dataset, snakemake.wildcards.variant
 facts = table_provenance(
     snakemake.config,

@@ -11,7 +11,7 @@ from biasgrid.jobs.start import TABLE_MODULES, start_job
 
 start_job(snakemake.log[0], TABLE_MODULES)
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import read_instances
@@ -19,7 +19,7 @@ from biasgrid.tables.provenance import table_provenance
 from biasgrid.training.strength import read_strength
 
 params, dataset = snakemake.params, snakemake.wildcards.dataset
-keys = load(stage(params.family, "keys")).KEYS
+keys = load(stage_module(params.family, "keys")).KEYS
 synthetic_bias: "SyntheticParams" = params.synthetic
 # One table per task, in the order of the corpora.
 tables = dict(zip(params.corpora, snakemake.input.instances, strict=True))
@@ -44,7 +44,7 @@ provenance = table_provenance(
     instances={task: read_provenance(path) for task, path in tables.items()},
 )
 write_synthetic(
-    load(stage(params.family, "synthetic")),
+    load(stage_module(params.family, "synthetic")),
     instances={task: read_instances(path, keys) for task, path in tables.items()},
     synthetic_biases=biases,
     corpora=params.corpora,

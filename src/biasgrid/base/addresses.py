@@ -199,7 +199,7 @@ def check_proxy(value: str, variable: str) -> str:
 
 
 def is_this_machine(host: str) -> bool:
-    """Says whether a host is this machine, by its name or address."""
+    """Whether a host is `localhost`, a name below it, or a loopback or unspecified address."""
     try:
         return ip_address(host).is_loopback or ip_address(host).is_unspecified
     except ValueError:
@@ -267,9 +267,7 @@ def hide_base64(text: str, encoded: re.Pattern[str]) -> Iterator[str]:
 
 @lru_cache
 def secret_patterns(secret: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Returns what finds a secret as it is or in hexadecimal digits, and what finds it in
-    base64.
-    """
+    """Returns a pattern for a secret as it is or in hexadecimal digits, and one for its base64."""
     data = secret.encode(errors="surrogateescape")
     plain = [escaped_pattern(secret), f"(?i:{data.hex()})"]
     return re.compile("|".join(plain)), re.compile(

@@ -13,6 +13,6 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def divide(numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> FloatArray:
-    """Divides; what is divided by 0 is NaN."""
+    """Divides two arrays; NaN where the divisor is 0."""
     over = np.asarray(denominator, dtype=np.float64)
     return np.asarray(numerator, dtype=np.float64) / np.where(over == 0, np.nan, over)

@@ -51,7 +51,7 @@ class Record:
         self.parent = parent
         self.is_valid = True
 
-    def refuse(self, field: str, problem: str, expected: str) -> None:
+    def add_fault(self, field: str, problem: str, expected: str) -> None:
         """Adds a fault at a field, which makes this record and those that contain it invalid.
 
         An empty field is the record as a whole.
@@ -83,9 +83,9 @@ class Record:
         """
         value = self.values.get(field)
         if not isinstance(value, str) or not value.strip():
-            self.refuse(field, self.describe(field), "text")
+            self.add_fault(field, self.describe(field), "text")
             return ""
-        self.check_characters(field, value)
+        self.note_hidden_characters(field, value)
         return value
 
     def label(self, field: str) -> str:
@@ -102,23 +102,26 @@ class Record:
         """Returns a text that must be one of several; otherwise a fault, and the text."""
         value = self.label(field)
         if value and value not in allowed:
-            self.refuse(field, repr(value), one_of(allowed))
+            self.add_fault(field, repr(value), one_of(allowed))
         return value
 
     def texts(self, field: str) -> list[str]:
         """Returns a list of texts; without one, a fault and an empty list."""
         value = self.values.get(field)
         if isinstance(value, list) and all(isinstance(text, str) for text in value):
-            self.check_characters(field, "".join(value))
+            self.note_hidden_characters(field, "".join(value))
             return value
-        self.refuse(field, self.describe(field), "a list of texts")
+        self.add_fault(field, self.describe(field), "a list of texts")
         return []
 
-    def check_characters(self, field: str, text: str) -> None:
-        r"""Refuses invisible characters: JSON may have them as `\u200b`, unseen by `read_text`."""
+    def note_hidden_characters(self, field: str, text: str) -> None:
+        r"""Adds a fault if a text has an invisible character.
+
+        JSON may have one as `\u200b`, unseen by `read_text`.
+        """
         hidden = hidden_character(text)
         if hidden:
-            self.refuse(field, f"contains {hidden}", VISIBLE_CHARACTERS)
+            self.add_fault(field, f"contains {hidden}", VISIBLE_CHARACTERS)
 
 
 class JsonRecord(Record):
@@ -265,7 +268,7 @@ def table_records(
             # The csv module puts surplus values under the key None, and None for missing values.
             if None in row or None in row.values():
                 problem = f"not the same number of values as the {len(names)} columns of line 1"
-                record.refuse("columns", problem, "a value for each column")
+                record.add_fault("columns", problem, "a value for each column")
             else:
                 yield record
     except csv.Error as error:

@@ -50,7 +50,14 @@ def load_reference(path: str) -> Any:
 
 
 def load_file(path: Path) -> ModuleType:
-    """Imports a file, or a folder with an `__init__.py`, that is not in a package."""
+    """Imports a file, or a folder with an `__init__.py`, as a module of its own, once in a process.
+
+    Only for those outside of packages: `load` imports the others. The name of the module begins
+    with `PLUGIN`, by which `plugin_faults` recognises its code.
+
+    Raises:
+        ImportError: there is no such file. An exception of the module itself is not changed.
+    """
     # Files of the same name in two folders are two modules.
     digest = sha256(str(path.resolve()).encode()).hexdigest()[:8]
     name = f"{PLUGIN}{path.stem}_{digest}"
@@ -124,7 +131,7 @@ has is taken.
 """
 
 
-def stage(reference: str, name: str) -> str:
+def stage_module(reference: str, stage_name: str) -> str:
     """Returns the reference of the module that holds a stage of a family.
 
     A family that is one file holds all its stages itself. The module need not exist: no family
@@ -132,12 +139,16 @@ def stage(reference: str, name: str) -> str:
 
     Args:
         reference: the family.
-        name: a key of `STAGE_MODULES`, or another module of the folder, such as `family`.
+        stage_name: a key of `STAGE_MODULES`, or another module of the folder, such as `family`.
+
+    Raises:
+        ModuleNotFoundError: a package that the family is in is missing. These packages are
+            imported, the family is not.
     """
     folder = package_folder(reference)
     if folder is None:
         return reference
-    modules = STAGE_MODULES.get(name, (name,))
+    modules = STAGE_MODULES.get(stage_name, (stage_name,))
     present = [module for module in modules if (folder / f"{module}.py").is_file()]
     module = present[0] if present else modules[0]
     if is_path(reference):
@@ -146,7 +157,11 @@ def stage(reference: str, name: str) -> str:
 
 
 def package_folder(reference: str) -> Path | None:
-    """Returns the folder of a package, None for a module that is one file."""
+    """Returns the folder of a package; None for a module that is one file, and if there is none.
+
+    Raises:
+        ModuleNotFoundError: a package that it is in is missing. These packages are imported.
+    """
     if is_path(reference):
         return Path(reference) if Path(reference).is_dir() else None
     spec = find_spec(reference)
@@ -156,7 +171,11 @@ def package_folder(reference: str) -> Path | None:
 
 
 def exists(reference: str) -> bool:
-    """Whether there is a module; it is not imported, but the packages that it is in are."""
+    """Whether there is a module or, for a path, any file or folder.
+
+    The module is not imported, but the packages that it is in are. `load` still fails for a folder
+    without `__init__.py`.
+    """
     if is_path(reference):
         return Path(reference).exists()
     try:

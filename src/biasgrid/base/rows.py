@@ -72,7 +72,10 @@ def read_file_rows(path: Path, columns: Columns, expected: str) -> Iterator[File
 
 
 def json_lines(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
-    """Yields the rows of a file with a JSON object in each line; blank lines are skipped."""
+    """Yields the rows of a file with a JSON object in each line; see `read_file_rows`.
+
+    Blank lines are skipped. Each line must have the mandatory columns.
+    """
     for where, content in json_objects(path, expected):
         values = nested_values(content)
         check_file_columns(path, where, columns, list(values))
@@ -107,7 +110,7 @@ def json_objects(path: Path, expected: str) -> Iterator[tuple[str, dict[str, Any
 
 
 def csv_rows(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
-    """Yields the rows of a CSV file whose first line names its columns."""
+    """Yields the rows of a CSV file whose first line names its columns; see `read_file_rows`."""
     with open_text(path, expected) as file:
         reader = csv.DictReader(file, strict=True)
         with explain_csv(path, reader, expected):
@@ -129,7 +132,7 @@ def explain_csv(path: Path, reader: csv.DictReader[str], expected: str) -> Itera
 
 
 def parquet_rows(path: Path, columns: Columns, expected: str) -> Iterator[FileRow]:
-    """Yields the rows of a Parquet file."""
+    """Yields the rows of a Parquet file; see `read_file_rows`."""
     import polars as pl  # slow to load, and only such files need it
 
     with explain_unreadable(path, expected):

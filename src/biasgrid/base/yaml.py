@@ -84,7 +84,7 @@ class Document(NamedTuple):
         """Returns the content as a pydantic model.
 
         Raises:
-            InputError: with every fault, each with its line.
+            InputError: with every fault, with its line where it has one.
         """
         try:
             return kind.model_validate(self.content, context=context)

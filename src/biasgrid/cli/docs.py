@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from pkgutil import iter_modules
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config.docs import key_tables
 from biasgrid.config.registry import BUILT_IN
 from biasgrid.groups.definitions import group_measures
@@ -56,7 +56,7 @@ SCHEMA_TABLES = {
         {}, {"candidate1": None, "position1": None, **instances.OPTIONAL}
     ),
     **{
-        f"KEYS of {name}": table(name, load(stage(of, "keys")).KEYS)
+        f"KEYS of {name}": table(name, load(stage_module(of, "keys")).KEYS)
         for name, of in BUILT_IN.families.items()
     },
     **{kind.name: answer_schema(kind.name) for kind in iter_modules(answers.__path__)},

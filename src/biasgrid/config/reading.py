@@ -11,7 +11,7 @@ from typing import Any
 
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.messages import KeyPath
-from biasgrid.base.references import load, load_reference, plugin_faults, stage
+from biasgrid.base.references import load, load_reference, plugin_faults, stage_module
 from biasgrid.base.yaml import Document, read_yaml
 from biasgrid.config.checks import config_paths, measure_faults, model_faults, reference_faults
 from biasgrid.config.paths import ConfigFolders
@@ -134,7 +134,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
         missing = config.folders.explain(missing, {"word_lists": config.word_lists})
         raise InputError(document.with_lines([missing], source))
     for dataset, variant in config.needed_variants:
-        reading = load(stage(config.family_reference(dataset), "reading"))
+        reading = load(stage_module(config.family_reference(dataset), "reading"))
         content, file_faults = reading.read(config.files(dataset, variant))
         faults += file_faults
         if not file_faults:
@@ -156,7 +156,7 @@ def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) 
             continue
         check = load_reference(reference)
         question = config.question(model, dataset)
-        expand = load(stage(config.family_reference(dataset), "expand")).expand
+        expand = load(stage_module(config.family_reference(dataset), "expand")).expand
         for instances in expand(lists[dataset, question.variant]).parts:
             yield from check(config.models[model], instances, question.answer)
 
@@ -256,6 +256,6 @@ def find_lists(
         files = config.files(dataset, variant)
     except KeyError:
         return None
-    reading = load(stage(config.family_reference(dataset), "reading"))
+    reading = load(stage_module(config.family_reference(dataset), "reading"))
     content, faults = reading.read(files)
     return None if faults else content

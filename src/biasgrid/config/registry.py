@@ -18,7 +18,14 @@ from typing import Any, TypeVar
 from pydantic import create_model
 
 from biasgrid.base.faults import Fault, InputError, Problem, UserError, one_of
-from biasgrid.base.references import RUNS, describe_failure, exists, load, load_reference, stage
+from biasgrid.base.references import (
+    RUNS,
+    describe_failure,
+    exists,
+    load,
+    load_reference,
+    stage_module,
+)
 from biasgrid.base.sections import Model, ModelSource
 from biasgrid.families.family import STAGES, SYNTHETIC_STAGE, Family
 from biasgrid.inference.models.registry import BACK_ENDS, SOURCES, RegistryEntry
@@ -50,7 +57,7 @@ class Registry:
 
     def family(self, name: str) -> Family:
         """Returns a family's object `FAMILY`; only its light half is imported."""
-        family: Family = load(stage(self.families[name], "family")).FAMILY
+        family: Family = load(stage_module(self.families[name], "family")).FAMILY
         return family
 
     def model_section(self, task: str | None) -> type[Model]:
@@ -141,7 +148,7 @@ def import_plugin(reference: str) -> ModuleType:
     Raises:
         PluginError: the plugin does not exist, cannot be imported, or fails while it is imported.
     """
-    part = stage(reference, "family")
+    part = stage_module(reference, "family")
     has_family = not part.endswith(".py") or Path(part).is_file()
     try:
         return load(part if has_family else reference)
@@ -225,7 +232,7 @@ class Plugin:
         Raises:
             PluginError: with the first name that is missing, also if the whole module is.
         """
-        reference = stage(self.reference, part)
+        reference = stage_module(self.reference, part)
         if reference.endswith(".py"):
             defined = top_names(Path(reference))
         elif exists(reference):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import polars as pl
 
 from biasgrid.base.faults import UserError, nearest_name, one_of
-from biasgrid.base.references import exists, load, stage
+from biasgrid.base.references import exists, load, stage_module
 from biasgrid.stats.noise.jackknife import recompute_measures, with_key_columns
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.stats.sums import Sums, sums_table, values_table
@@ -191,7 +191,7 @@ def measure_cell(
         UserError: the family measured what it does not declare, or made a table of other columns or
             types.
     """
-    stages = load(stage(family, "measures"))
+    stages = load(stage_module(family, "measures"))
     name = f"{model} on {dataset}"
     observations = observe_in_parts(
         family, instances_path, prediction_paths, answer, measure_options, name, scorer_predictions
@@ -232,7 +232,7 @@ def evidence_of_cell(family: str, cell: MeasuredCell) -> Evidence:
 
     They are those that the family's `SENTENCES` pick, or its function `evidence` if it has one.
     """
-    reference = stage(family, "evidence")
+    reference = stage_module(family, "evidence")
     if not exists(reference):
         return Evidence(pl.DataFrame())
     module = load(reference)
@@ -295,8 +295,8 @@ def observe_in_parts(
         TableError: a file does not fit its schema, or its rows contradict each other.
         IncompleteCell: not every instance has exactly one prediction.
     """
-    keys = load(stage(family, "keys")).KEYS
-    stages = load(stage(family, "observe"))
+    keys = load(stage_module(family, "keys")).KEYS
+    stages = load(stage_module(family, "observe"))
     read, said = getattr(stages, "READ", None), getattr(stages, "SAID", None)
     source = CellSource(instances_path, prediction_paths, keys, answer, name)
     scorers = [scorer_predictions] if scorer_predictions else []

@@ -13,7 +13,7 @@ import numpy as np
 import pandera.polars as pa
 import polars as pl
 
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.families.outcomes import with_outcomes
 from biasgrid.stats.control import beyond_control, control_sizes
 from biasgrid.stats.estimate import estimate
@@ -70,7 +70,7 @@ def estimate_cell(
     model, dataset = sums.select("model", "dataset").row(0)
     parts, plain = read_cell_sums(family, sums, measure_options)
     numbers = numbers_of_parts(family, parts, plain, measure_options, settings)
-    tests_of_sizes = getattr(load(stage(family, "measures")), "TESTS_OF_SIZES", {})
+    tests_of_sizes = getattr(load(stage_module(family, "measures")), "TESTS_OF_SIZES", {})
     tables = [with_size_tests(numbers.estimates, tests_of_sizes)]
     if LARGEST_GAP in declared.measure_names:
         tables.append(largest_gaps(tables[0], declared.counted_measures))
@@ -125,7 +125,7 @@ def numbers_of_parts(
     of_tables = of_tables.drop("model", "dataset", "factor", "units", "sums")
     estimates = pl.concat([of_sums, of_tables], how="diagonal_relaxed")
     numbers = CellNumbers(estimates)
-    derive = getattr(load(stage(family, "measures")), "derive", None)
+    derive = getattr(load(stage_module(family, "measures")), "derive", None)
     if derive:
         numbers = derive(estimates, parts, measure_options, settings)
     with_all = with_outcomes(numbers.estimates, parts, settings)

@@ -45,7 +45,7 @@ STAGES = {
     "observe": ("observe",),
     "measures": ("measure",),
 }
-"""The names that each stage of a family must have; see `references.stage`."""
+"""The names that each stage of a family must have; see `references.stage_module`."""
 SYNTHETIC_STAGE = {"synthetic": ("known_effects", "corpus")}
 """The same of families whose bias can be put in."""
 

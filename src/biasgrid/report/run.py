@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from biasgrid.base.addresses import public_address
-from biasgrid.base.references import exists, load, stage
+from biasgrid.base.references import exists, load, stage_module
 from biasgrid.stats.recovery import CellStrengths
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.files import count_rows, read_provenance
@@ -76,7 +76,7 @@ class ReportDataset:
 
     def module(self, name: str) -> ModuleType | None:
         """Returns a module of its family, `page` or `evidence`, None if there is none."""
-        reference = stage(self.reference, name) if self.reference else ""
+        reference = stage_module(self.reference, name) if self.reference else ""
         return load(reference) if reference and exists(reference) else None
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
 from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
@@ -193,11 +193,11 @@ def instances_to_ask(
         token_counts: counts the tokens of words, so that subjects of several tokens are left out;
             None keeps all subjects.
     """
-    reading = load(stage(family, "reading"))
+    reading = load(stage_module(family, "reading"))
     if not hasattr(reading, "planned_instances"):
         import polars as pl
 
-        return InstancesToAsk(pl.concat(load(stage(family, "expand")).expand(lists).parts))
+        return InstancesToAsk(pl.concat(load(stage_module(family, "expand")).expand(lists).parts))
     planned: PlannedInstances = reading.planned_instances(lists, token_counts)
     return planned
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.base.references import exists, load, stage
+from biasgrid.base.references import exists, load, stage_module
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.runs.results import read_cell_scorers
 from biasgrid.tables.files import read_provenance, read_table
@@ -96,8 +96,8 @@ def explain_number(
             f"the family of {dataset} cannot explain single numbers; see {results}/evidence for "
             "some of its texts"
         )
-    observe = load(stage(family, "observe")).observe
-    measure_cell = load(stage(family, "measures")).measure
+    observe = load(stage_module(family, "observe")).observe
+    measure_cell = load(stage_module(family, "measures")).measure
     if "other" in sentences.explained:
         about = as_in_table(measures, about)
     check_explained(measures, about, sentences.explained, dataset)
@@ -138,7 +138,7 @@ def explain_number(
 
 def family_sentences(family: str) -> Any:
     """Returns the `SENTENCES` of a family by its reference; None if it cannot explain numbers."""
-    reference = stage(family, "evidence")
+    reference = stage_module(family, "evidence")
     if not exists(reference):
         return None
     return getattr(load(reference), "SENTENCES", None)

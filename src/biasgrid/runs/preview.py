@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, load_word_lists
 from biasgrid.families.family import Lists
 from biasgrid.runs.counts import instances_to_ask
@@ -80,7 +80,7 @@ def expand_instances(config: Config, dataset: str, row_count: int, source: str) 
         problem = f"{dataset!r} is not asked of any selected model"
         raise InputError([Fault(source, "--dataset", problem, "--model MODEL")])
     lists = load_word_lists(config)[variants[0]]
-    expansion = load(stage(config.family_reference(dataset), "expand")).expand(lists)
+    expansion = load(stage_module(config.family_reference(dataset), "expand")).expand(lists)
     rows: pl.DataFrame = next(iter(expansion.parts)).head(row_count)
     return rows.select("instance", *request_columns(rows.columns))
 
@@ -134,7 +134,7 @@ def sample_datasets(
     # Variants may share files, whose faults count once.
     file_faults: dict[Fault, None] = {}
     for name, variant in tasks:
-        reading = load(stage(config.family_reference(name), "reading"))
+        reading = load(stage_module(config.family_reference(name), "reading"))
         lists, faults = reading.read(config.files(name, variant))
         lists_of_variants[name, variant] = lists
         file_faults |= dict.fromkeys(faults)
@@ -177,7 +177,9 @@ def sample_instances(
     instances = instances_to_ask(family, lists, None).instances
     # Twice as many, because instances with the text of another one are not made.
     draws = random.choice(instances, min(instances, 2 * size), replace=False)
-    rows: pl.DataFrame = load(stage(family, "expand")).expand(lists).requests_at(np.sort(draws))
+    rows: pl.DataFrame = (
+        load(stage_module(family, "expand")).expand(lists).requests_at(np.sort(draws))
+    )
     return rows.sample(min(size, len(rows)), seed=seed, shuffle=True).sort("instance")
 
 
@@ -216,10 +218,10 @@ def read_responses(config: Config, dataset: str, model: str, row_count: int) -> 
         )
     cell_provenance(instances_table, tables)
     family = config.family_reference(dataset)
-    keys = load(stage(family, "keys")).KEYS
+    keys = load(stage_module(family, "keys")).KEYS
     instances = read_instances(instances_table, keys)
     responses = pl.concat(read_table(table, answer_schema(question.answer)) for table in tables)
-    observations = load(stage(family, "observe")).observe(
+    observations = load(stage_module(family, "observe")).observe(
         instances, responses, question.measure_options
     )
     requests = instances.select("instance", *request_columns(instances.columns))

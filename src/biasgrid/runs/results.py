@@ -11,7 +11,7 @@ import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
 from biasgrid.base.files import read_run_json
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import load_config
 from biasgrid.families.cell import observe_in_parts, whole_table
 from biasgrid.families.responses import read_scorers
@@ -219,7 +219,7 @@ class TablesOfCells:
             name for name in self.config.datasets if self.config.family_reference(name) == family
         ]
         self.refuse(list(unknown_names(str(config), "datasets", [dataset], datasets)))
-        self.keys = load(stage(family, "keys")).KEYS
+        self.keys = load(stage_module(family, "keys")).KEYS
 
     def refuse(self, faults: Sequence[Fault]) -> None:
         """Raises an InputError if there are faults."""

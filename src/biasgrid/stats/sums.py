@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray, divide
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.stats.clusters import cluster_positions, parse_units
 from biasgrid.tables.files import empty_table
 from biasgrid.tables.measures import MEASURE_KEYS
@@ -468,7 +468,7 @@ def read_cell_sums(
         table: rows of `SUMS`.
         measure_options: what decides the measures.
     """
-    finishes = getattr(load(stage(family, "measures")), "finishes", None)
+    finishes = getattr(load(stage_module(family, "measures")), "finishes", None)
     return read_sums(table, finishes(measure_options) if finishes else {})
 
 

@@ -192,7 +192,7 @@ def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
         config: the trial's config.
         lists: its word lists, by dataset and variant.
     """
-    from biasgrid.base.references import load, stage
+    from biasgrid.base.references import load, stage_module
     from biasgrid.runs.counts import token_counter
     from biasgrid.runs.layout import Layout
 
@@ -205,7 +205,7 @@ def trial_text(config: Config, lists: Mapping[tuple[str, str], Lists]) -> str:
         tokenizer = config.needed_variants[dataset, variant].tokenizer
         counter = token_counter(Layout(config), tokenizer) if tokenizer else None
         filters = {"token_counts": counter} if counter else {}
-        expand = load(stage(config.family_reference(dataset), "expand")).expand
+        expand = load(stage_module(config.family_reference(dataset), "expand")).expand
         expansion = expand(lists[dataset, variant], **filters)
         facts[f"{dataset}/{model}"] = {COVERAGE: expansion.facts[COVERAGE]}
     return GridFacts(cells=facts, trial=datasets).trial_text()

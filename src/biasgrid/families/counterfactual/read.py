@@ -109,12 +109,12 @@ def read_biases(
         return {}
     content = record.values
     if not content:
-        record.refuse("", "no bias types", "at least one bias type")
+        record.add_fault("", "no bias types", "at least one bias type")
     check_names(record, "", "bias type", content)
     for name in chosen or ():
         if name not in content:
             problem = f"has no bias type {name!r}{nearest_name(name, content)}"
-            record.refuse("", problem, one_of(content))
+            record.add_fault("", problem, one_of(content))
     biases = {}
     for name, groups in content.items():
         terms = read_groups_of_bias(record, name, groups)
@@ -127,11 +127,11 @@ def read_groups_of_bias(record: JsonRecord, bias_type: str, content: Any) -> Gro
     """Returns the terms of a bias type by group; empty if the content is no object."""
     if not isinstance(content, dict):
         expected = "an object: {group: [identity term, ...]}"
-        record.refuse(bias_type, f"is {json_type(content)}", expected)
+        record.add_fault(bias_type, f"is {json_type(content)}", expected)
         return {}
     if len(content) < 2:
         count = f"{len(content)} group{'' if len(content) == 1 else 's'}"
-        record.refuse(bias_type, count, "at least two groups to compare")
+        record.add_fault(bias_type, count, "at least two groups to compare")
     check_names(record, bias_type, "group", content)
     groups = {}
     for group, terms in content.items():
@@ -141,7 +141,7 @@ def read_groups_of_bias(record: JsonRecord, bias_type: str, content: Any) -> Gro
 
 
 def check_shared_terms(record: JsonRecord, bias_type: str, groups: GroupTerms) -> None:
-    """Refuses terms that are in several groups of a bias type."""
+    """Adds faults for terms that are in several groups of a bias type."""
     group_of: dict[str, str] = {}
     for group, terms in groups.items():
         for term in dict.fromkeys(map(fold_name, terms)):
@@ -149,21 +149,21 @@ def check_shared_terms(record: JsonRecord, bias_type: str, groups: GroupTerms) -
             if first_group != group:
                 problem = f"the term {as_json(term)} is already in the group {as_json(first_group)}"
                 expected = "each term in only one group of a bias type"
-                record.refuse(f"{bias_type}.{group}", problem, expected)
+                record.add_fault(f"{bias_type}.{group}", problem, expected)
 
 
 def read_terms(record: JsonRecord, field: str, content: Any) -> list[str]:
     """Returns the identity terms of a group; those that are no strings are left out."""
     if not isinstance(content, list):
-        record.refuse(field, f"is {json_type(content)}", "a list of identity terms")
+        record.add_fault(field, f"is {json_type(content)}", "a list of identity terms")
         return []
     if not content:
-        record.refuse(field, "no identity terms", "at least one identity term")
+        record.add_fault(field, "no identity terms", "at least one identity term")
     for position, term in enumerate(content):
         place = f"{field}[{position}]"
         problem = term_problem(term)
         if problem:
-            record.refuse(place, problem, "an identity term")
+            record.add_fault(place, problem, "an identity term")
         else:
             check_names(record, place, "term", [term])
     terms = [term for term in content if isinstance(term, str)]
@@ -171,7 +171,7 @@ def read_terms(record: JsonRecord, field: str, content: Any) -> list[str]:
     for term, count in Counter(terms).items():
         if count > 1:
             repeated = f"{as_json(term)} appears {count} times"
-            record.refuse(field, repeated, "each term once in a group")
+            record.add_fault(field, repeated, "each term once in a group")
     return terms
 
 
@@ -202,17 +202,17 @@ def check_names(record: JsonRecord, field: str, noun: str, checked_names: Iterab
         # At the end of a name the sign would make a join with the name that follows it.
         if JOIN in f" {name} ":
             expected = f"no & as a word: {JOIN!r} joins the parts of an intersection"
-            record.refuse(field, f"{subject} contains & as a word", expected)
+            record.add_fault(field, f"{subject} contains & as a word", expected)
         elif spacing:
-            record.refuse(field, f"{subject} {spacing}", SPACING)
+            record.add_fault(field, f"{subject} {spacing}", SPACING)
 
 
 def check_alike(record: JsonRecord, field: str, noun: str, checked_names: Iterable[str]) -> None:
-    """Refuses names that differ from an earlier one only in case or their normal form."""
+    """Adds faults for names that differ from an earlier one only in case or their normal form."""
     for name, other in similar_names(checked_names):
         pair = f"{as_json(name)} differs from {as_json(other)}"
         problem = f"the {noun} {pair} only in case or normal form"
-        record.refuse(field, problem, f"each {noun} once")
+        record.add_fault(field, problem, f"each {noun} once")
 
 
 def check_group_tokens(

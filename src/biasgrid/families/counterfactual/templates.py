@@ -142,28 +142,28 @@ def read_header(record: JsonRecord, bias_types: Collection[str]) -> TemplateHead
     templates = content["templates"]
     if not isinstance(templates, list) or not templates:
         problem = "no templates" if templates == [] else f"is {json_type(templates)}"
-        record.refuse("templates", problem, TEMPLATE_KEYS["templates"])
+        record.add_fault("templates", problem, TEMPLATE_KEYS["templates"])
     tokens = read_group_tokens(record, bias_types)
     names = content["input_names"]
     if not is_input_names(names):
         expected = "a list of one or two different names"
-        record.refuse("input_names", f"is {as_json(names)}", expected)
+        record.add_fault("input_names", f"is {as_json(names)}", expected)
         names = []
     label = content["label_name"]
     if not isinstance(label, str) or not label or label in names:
-        record.refuse("label_name", f"is {as_json(label)}", "a name that no input has")
+        record.add_fault("label_name", f"is {as_json(label)}", "a name that no input has")
     return TemplateHeader(tokens, tuple(names), label) if record.is_valid else None
 
 
 def check_template_keys(record: JsonRecord) -> None:
-    """Refuses unknown and missing keys of a template file."""
+    """Adds faults for unknown and missing keys of a template file."""
     for key in record.values:
         if key not in TEMPLATE_KEYS:
             problem = f"unknown key{nearest_name(key, TEMPLATE_KEYS)}"
-            record.refuse(key, problem, one_of(TEMPLATE_KEYS))
+            record.add_fault(key, problem, one_of(TEMPLATE_KEYS))
     for key, meaning in TEMPLATE_KEYS.items():
         if key not in record.values:
-            record.refuse(key, "missing key", meaning)
+            record.add_fault(key, "missing key", meaning)
 
 
 def is_input_names(value: Any) -> bool:
@@ -189,55 +189,55 @@ def read_group_tokens(record: JsonRecord, bias_types: Collection[str]) -> dict[s
     if isinstance(content, str) and content.strip():
         return {content: None}
     if not isinstance(content, dict) or not content or not all(token.strip() for token in content):
-        record.refuse("group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED)
+        record.add_fault("group_token", f"is {as_json(content)}", GROUP_TOKEN_EXPECTED)
         return {}
     earlier_types: list[Any] = []
     for token, bias_type in content.items():
         field = f"group_token.{token}"
         check_token_parts(record, token, content)
         if not isinstance(bias_type, str):
-            record.refuse(field, f"is {json_type(bias_type)}", "the name of a bias type")
+            record.add_fault(field, f"is {json_type(bias_type)}", "the name of a bias type")
         elif bias_types and bias_type not in bias_types:
             problem = f"unknown bias type {bias_type!r}{nearest_name(bias_type, bias_types)}"
-            record.refuse(field, problem, one_of(bias_types))
+            record.add_fault(field, problem, one_of(bias_types))
         elif bias_type in earlier_types:
             problem = f"{bias_type!r} a second time"
-            record.refuse(field, problem, "a different bias type for each token")
+            record.add_fault(field, problem, "a different bias type for each token")
         earlier_types.append(bias_type)
     return content
 
 
 def check_token_parts(record: JsonRecord, token: str, tokens: Iterable[str]) -> None:
-    """Refuses a group token that is part of another one."""
+    """Adds faults for a group token that is part of another one."""
     for longer in tokens:
         if token in longer and token != longer:
             expected = "group tokens none of which is part of another"
-            record.refuse(f"group_token.{token}", f"is part of {longer!r}", expected)
+            record.add_fault(f"group_token.{token}", f"is part of {longer!r}", expected)
 
 
 def check_agreement(
     record: JsonRecord, header: TemplateHeader, first_file: Path, first_header: TemplateHeader
 ) -> None:
-    """Refuses a header that differs from that of the first file of the folder."""
+    """Adds faults for a header that differs from that of the first file of the folder."""
     for key in ("group_token", "input_names", "label_name"):
         name = "group_tokens" if key == "group_token" else key
         if getattr(header, name) != getattr(first_header, name):
             problem = f"not what {first_file} has"
-            record.refuse(key, problem, f"the same {key} in all files of the folder")
+            record.add_fault(key, problem, f"the same {key} in all files of the folder")
 
 
 # Templates
 
 
 def check_label_kinds(templates: Sequence[LocatedTemplate]) -> None:
-    """Refuses labels of another kind than the label of the first template."""
+    """Adds faults for labels of another kind than the label of the first template."""
     for located in templates:
         first = templates[0]
         kind, first_kind = label_type(located.template), label_type(first.template)
         if kind != first_kind:
             place = f"{first.record.where} in {first.record.file}"
             problem = f"its label is {kind}, that of {place} is {first_kind}"
-            located.record.refuse("", problem, "the same kind of label in all templates")
+            located.record.add_fault("", problem, "the same kind of label in all templates")
 
 
 def label_type(template: CaseTemplate) -> str:
@@ -265,7 +265,7 @@ class TemplateReader:
         for position, content in enumerate(file_record.values["templates"]):
             field = f"templates[{position}]"
             if not isinstance(content, dict):
-                file_record.refuse(field, f"is {json_type(content)}", "an object")
+                file_record.add_fault(field, f"is {json_type(content)}", "an object")
                 continue
             record = file_record.child(field, content)
             template = self.template(record)
@@ -301,24 +301,24 @@ class TemplateReader:
         return CaseTemplate(inputs, slots, label=label)
 
     def check_fields(self, record: JsonRecord) -> None:
-        """Refuses inputs and labels that are missing or of a wrong type."""
+        """Adds faults for inputs and labels that are missing or of a wrong type."""
         content = record.values
         inputs, label = self.header.input_names, self.header.label_name
         unnamed = [name for name in content if name not in (*inputs, label)]
         for name in inputs:
             if name not in content:
                 problem = f"no {name!r}{nearest_name(name, unnamed)}"
-                record.refuse("", problem, f"the input {name!r}, because input_names lists it")
+                record.add_fault("", problem, f"the input {name!r}, because input_names lists it")
             elif not isinstance(content[name], str):
-                record.refuse(name, f"is {json_type(content[name])}", "a string")
+                record.add_fault(name, f"is {json_type(content[name])}", "a string")
         if label not in content:
             problem = f"no {label!r}{nearest_name(label, unnamed)}"
-            record.refuse("", problem, f"the label {label!r}, because label_name names it")
+            record.add_fault("", problem, f"the label {label!r}, because label_name names it")
         elif not is_label(content[label]):
-            record.refuse(label, f"is {as_json(content[label])}", LABEL_EXPECTED)
+            record.add_fault(label, f"is {as_json(content[label])}", LABEL_EXPECTED)
 
     def check_placeholders(self, record: JsonRecord, field: str, text: TemplateText) -> None:
-        """Refuses placeholders without fillings and texts that are nearly placeholders.
+        """Adds faults for placeholders without fillings and texts that are nearly placeholders.
 
         If files of fillings could not be read, nothing is refused.
         """
@@ -330,10 +330,10 @@ class TemplateReader:
         for token in dict.fromkeys(slot.token for slot in slots_of([text])):
             if token not in fillings:
                 problem = f"nothing fills <{token}>{self.hint(token, names)}"
-                record.refuse(field, problem, one_of(placeholders))
+                record.add_fault(field, problem, one_of(placeholders))
             elif not fillings[token]:
                 problem = f"no fillings for <{token}>: its files are empty"
-                record.refuse(field, problem, "one filling per line")
+                record.add_fault(field, problem, "one filling per line")
         self.check_near_placeholders(record, field, text, names)
 
     def check_near_placeholders(
@@ -354,7 +354,9 @@ class TemplateReader:
             has_fillings = name in self.fillings.of
             hint = "" if has_fillings else nearest_name(name, placeholder_names)
             if has_fillings or hint:
-                record.refuse(field, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED)
+                record.add_fault(
+                    field, f"{almost} is not a placeholder{hint}", PLACEHOLDER_EXPECTED
+                )
 
     def hint(self, token: str, placeholder_names: Collection[str]) -> str:
         """Returns a likely reason why a placeholder has no fillings, empty if there is none."""
@@ -368,15 +370,15 @@ class TemplateReader:
     def check_groups(
         self, record: JsonRecord, inputs: Iterable[TemplateText], answer: TemplateText
     ) -> None:
-        """Refuses a template whose inputs do not tell social groups apart."""
+        """Adds faults for a template whose inputs do not tell social groups apart."""
         in_inputs = self.group_tokens_in(inputs)
         only_in_answer = self.group_tokens_in([answer]) - in_inputs
         if not in_inputs:
-            record.refuse("", "no group token in its inputs", one_of(self.header.group_tokens))
+            record.add_fault("", "no group token in its inputs", one_of(self.header.group_tokens))
         elif only_in_answer:
             token = sorted(only_in_answer)[0]
             problem = f"no {token} in its inputs, but one in {self.header.label_name!r}"
-            record.refuse("", problem, "each group token of the label in an input as well")
+            record.add_fault("", problem, "each group token of the label in an input as well")
 
     def group_tokens_in(self, texts: Iterable[TemplateText]) -> set[str]:
         """Returns the group tokens in texts and in the fillings of their slots."""
@@ -397,13 +399,13 @@ def is_label(value: Any) -> bool:
 
 
 def check_distinct_templates(templates: Iterable[LocatedTemplate]) -> None:
-    """Refuses templates that have the same inputs as an earlier one."""
+    """Adds faults for templates that have the same inputs as an earlier one."""
     first_with: dict[tuple[TemplateText, ...], LocatedTemplate] = {}
     for located in templates:
         first = first_with.setdefault(located.template.inputs, located)
         if first is not located:
             problem = f"has the same inputs as {first.record.where} in {first.record.file}"
-            located.record.refuse("", problem, "each template once")
+            located.record.add_fault("", problem, "each template once")
 
 
 # Whether models of a task can be asked
@@ -452,7 +454,7 @@ class TaskChecks:
         return False
 
     def check_masks(self, record: JsonRecord, text: TemplateText) -> None:
-        """Refuses a text that has not exactly one mask with each of its fillings."""
+        """Adds faults for a text that has not exactly one mask with each of its fillings."""
         least = most = 0
         for part in text:
             if isinstance(part, GroupSlot):
@@ -465,7 +467,7 @@ class TaskChecks:
         if least == most == 1:
             return
         problem = f"{most} masks" if least == most else f"{least} to {most} masks, by its fillings"
-        record.refuse(self.header.input_names[0], problem, f"exactly one {MASK_TOKEN}")
+        record.add_fault(self.header.input_names[0], problem, f"exactly one {MASK_TOKEN}")
 
     def check_targets(self, record: JsonRecord, targets: Sequence[str]) -> None:
         """Refuses target words that are repeated, badly spaced, or hold a placeholder or mask."""
@@ -477,11 +479,11 @@ class TaskChecks:
             is_literal = all(isinstance(part, str) for part in parts)
             if count > 1:
                 problem = f"{target} appears {count} times"
-                record.refuse(field, problem, "each target word once")
+                record.add_fault(field, problem, "each target word once")
             if spacing:
-                record.refuse(field, f"{target} {spacing}", SPACING)
+                record.add_fault(field, f"{target} {spacing}", SPACING)
             elif MASK_TOKEN in word or not is_literal:
-                record.refuse(field, f"{target} contains a placeholder", "only words")
+                record.add_fault(field, f"{target} contains a placeholder", "only words")
 
     def check_answer(self, record: JsonRecord, answer: TemplateText, context: TemplateText) -> None:
         """Refuses an answer that is not in its context in every instance; upper case is ignored."""
@@ -496,7 +498,9 @@ class TaskChecks:
         if outside:
             filled_answer, filled_context = outside
             problem = f"the answer {filled_answer!r} is not in the context {filled_context!r}"
-            record.refuse(self.header.label_name, problem, "an answer that appears in the context")
+            record.add_fault(
+                self.header.label_name, problem, "an answer that appears in the context"
+            )
 
     def values(self, part: Slot | GroupSlot, marks: dict[Slot | GroupSlot, str]) -> list[str]:
         """Returns the texts that fill a hole, with marks for the group tokens in fillings."""

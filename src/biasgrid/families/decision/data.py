@@ -136,9 +136,9 @@ def check_text(record: Record, field: str, expected: str = "text") -> None:
     """Adds a fault if a value is no text, blank, or has invisible characters."""
     value = record.values[field]
     if isinstance(value, str) and value.strip():
-        record.check_characters(field, value)
+        record.note_hidden_characters(field, value)
     else:
-        record.refuse(field, value_text(value), expected)
+        record.add_fault(field, value_text(value), expected)
 
 
 def read_age(record: Record) -> float:
@@ -149,10 +149,10 @@ def read_age(record: Record) -> float:
     except (TypeError, ValueError, OverflowError):
         age = math.nan
     if not math.isfinite(age):
-        record.refuse("age", value_text(value), "a number of years")
+        record.add_fault("age", value_text(value), "a number of years")
     elif isinstance(value, str):
         # Python reads numbers between spaces of any kind.
-        record.check_characters("age", value)
+        record.note_hidden_characters("age", value)
     return age
 
 

@@ -42,7 +42,7 @@ def option_number(record: Record, field: str) -> int:
     # Not isinstance: True is an int, too.
     if type(value) is int and 0 <= value < OPTIONS:
         return value
-    record.refuse(field, record.describe(field), "0, 1 or 2")
+    record.add_fault(field, record.describe(field), "0, 1 or 2")
     return 0
 
 
@@ -50,18 +50,20 @@ def unknown_option(record: Record, field: str, is_unknown: Sequence[bool]) -> in
     """Returns the number of the option `unknown`; if there is not exactly one, a fault and 0."""
     count = sum(is_unknown)
     if count != 1:
-        record.refuse(field, f"{count} options are `unknown`", "exactly one")
+        record.add_fault(field, f"{count} options are `unknown`", "exactly one")
         return 0
     return list(is_unknown).index(True)
 
 
 def check_label(record: Record, field: str, condition: str, label: int, unknown: int) -> None:
-    """Refuses a label that contradicts the context: only an ambiguous one has `unknown`."""
+    """Adds faults for a label that contradicts the context: only an ambiguous one has `unknown`."""
     if condition == AMBIGUOUS and label != unknown:
-        record.refuse(field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`")
+        record.add_fault(
+            field, f"{label} in an ambiguous context", f"{unknown}, the option `unknown`"
+        )
     if condition == DISAMBIGUATED and label == unknown:
         problem = f"{label}, the option `unknown`, in a context that answers the question"
-        record.refuse(field, problem, "a different option")
+        record.add_fault(field, problem, "a different option")
 
 
 def category_name(category: str, file: str) -> str:
@@ -187,7 +189,7 @@ def read_answer_info(record: Record) -> list[AnswerInfo]:
         field = f"answer_info.ans{number}"
         texts = record.texts(field)
         if texts and len(texts) < 2:
-            record.refuse(field, f"{len(texts)} texts", "the text of the option and its group")
+            record.add_fault(field, f"{len(texts)} texts", "the text of the option and its group")
         text, group, *_ = [*texts, "", ""]
         answers.append(AnswerInfo(text, group))
     return answers
@@ -275,7 +277,7 @@ def read_esbbq(path: Path, faults: list[Fault]) -> Iterator[Item]:
         target = item.target
         if (question_type == NONE) != (item.label == item.unknown):
             expected = "`n/a` if the label is the option `unknown`, and only then"
-            record.refuse("question_type", repr(question_type), expected)
+            record.add_fault("question_type", repr(question_type), expected)
         elif question_type == PRO:
             target = item.label
         elif question_type == ANTI:
@@ -365,10 +367,10 @@ def kobbq_row(record: Record) -> KobbqRow | None:
     identifier, written = record.label("sample_id"), record.label("choices")
     match = KOBBQ_ID.fullmatch(identifier)
     if identifier and not match:
-        record.refuse("sample_id", repr(identifier), "an id such as age-001a-001-amb-bsd-0")
+        record.add_fault("sample_id", repr(identifier), "an id such as age-001a-001-amb-bsd-0")
     choices = parse_choices(written)
     if choices is None:
-        record.refuse("choices", repr(written), "a list of three different texts")
+        record.add_fault("choices", repr(written), "a list of three different texts")
     if match is None or choices is None:
         return None
     return KobbqRow(record, match.groupdict(), choices)
@@ -402,7 +404,7 @@ def kobbq_item(row: KobbqRow, unknown_texts: set[str | None]) -> Item:
     target = chosen_option(record, "biased_answer", choices)
     check_label(record, "answer", row.condition, label, unknown)
     if target == unknown:
-        record.refuse("biased_answer", repr(choices[target]), "an option that names somebody")
+        record.add_fault("biased_answer", repr(choices[target]), "an option that names somebody")
     return Item(
         name=record.label("sample_id"),
         category=parts["category"],
@@ -427,7 +429,7 @@ def chosen_option(record: Record, field: str, choices: tuple[str, ...]) -> int:
     value = record.label(field)
     if value in choices:
         return choices.index(value)
-    record.refuse(field, repr(value), one_of(choices))
+    record.add_fault(field, repr(value), one_of(choices))
     return 0
 
 

@@ -267,7 +267,7 @@ def checked_text(row: Record, column: str, allowed: Sequence[str]) -> str:
     """Returns a text that must be one of several, perhaps an empty one; otherwise a fault, too."""
     text = row.optional(column) or ""
     if text not in allowed:
-        row.refuse(column, repr(text), one_of(filter(None, allowed)))
+        row.add_fault(column, repr(text), one_of(filter(None, allowed)))
     return text
 
 

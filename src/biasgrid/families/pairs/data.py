@@ -264,7 +264,7 @@ def has_few_annotators(row: Record, bias_type: str) -> bool | None:
         annotations = None
     if not is_list_with(list, annotations):
         expected = "a list of lists of types, one for each annotator"
-        row.refuse("annotations", repr(text[:40]), expected)
+        row.add_fault("annotations", repr(text[:40]), expected)
         return None
     return sum(bias_type in types for types in annotations) <= MOST_IN_DOUBT
 
@@ -294,7 +294,7 @@ def read_plain(path: Path, faults: list[Fault]) -> Iterator[SentencePair]:
             if first_type != bias_type:
                 reason = "because the pairs of a cluster reword each other"
                 problem = f"{bias_type!r} in cluster {cluster}"
-                row.refuse("type", problem, f"{first_type!r}, as in {where}, {reason}")
+                row.add_fault("type", problem, f"{first_type!r}, as in {where}, {reason}")
         if row.is_valid:
             yield SentencePair(
                 name=f"{path.stem} {row.optional('id') or number}",
@@ -313,7 +313,7 @@ def read_sentences(row: Record, more_field: str, less_field: str) -> tuple[str, 
     more_stereotypical, less_stereotypical = row.text(more_field), row.text(less_field)
     if more_stereotypical and more_stereotypical == less_stereotypical:
         problem = f"the same sentence as {more_field}"
-        row.refuse(less_field, problem, "two sentences that differ")
+        row.add_fault(less_field, problem, "two sentences that differ")
     return more_stereotypical, less_stereotypical
 
 
@@ -324,7 +324,7 @@ def read_direction(row: Record, field_name: str, *, is_needed: bool) -> str | No
         return None
     if value not in DIRECTIONS:
         problem = "empty" if value is None else repr(value)
-        row.refuse(field_name, problem, one_of(DIRECTIONS))
+        row.add_fault(field_name, problem, one_of(DIRECTIONS))
     return DIRECTIONS.get(value or "")
 
 
@@ -381,7 +381,7 @@ def stereoset_pair(example: JsonRecord, task: str) -> SentencePair:
     if task == INTRASENTENCE and context:
         blanks = [word for word in context.split(" ") if BLANK in word]
         if len(blanks) != 1:
-            example.refuse("context", repr(context), f"{BLANK} in one word")
+            example.add_fault("context", repr(context), f"{BLANK} in one word")
     ids, texts = {}, {}
     for role, label in GOLD_LABELS.items():
         ids[role], texts[role] = sentences.get(label, ("", ""))
@@ -403,13 +403,13 @@ def labelled_sentences(example: JsonRecord) -> dict[str, tuple[str, str]]:
     """Returns id and text of the sentences by gold label; empty if a label is not there once."""
     sentences = example.values.get("sentences")
     if not isinstance(sentences, list) or not is_list_with(dict, sentences):
-        example.refuse("sentences", value_text(sentences), "a list of three sentences")
+        example.add_fault("sentences", value_text(sentences), "a list of three sentences")
         return {}
     # A label may be any JSON value; only texts can be sorted.
     labels = [str(sentence.get("gold_label")) for sentence in sentences]
     if sorted(labels) != sorted(GOLD_LABELS.values()):
         expected = f"{', '.join(GOLD_LABELS.values())}, each once"
-        example.refuse("sentences", f"the gold labels {', '.join(labels)}", expected)
+        example.add_fault("sentences", f"the gold labels {', '.join(labels)}", expected)
         return {}
     labelled = {}
     for number, (label, values) in enumerate(zip(labels, sentences, strict=True)):

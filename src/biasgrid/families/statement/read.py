@@ -229,12 +229,12 @@ def make_template(
     for number, domain in zip(parameters, domain_names, strict=True):
         if domain not in domains:
             problem = f"param_{number} is {domain!r}{nearest_name(domain, domains)}"
-            row.refuse("", problem, f"a domain: {one_of(filter(None, domains))}")
+            row.add_fault("", problem, f"a domain: {one_of(filter(None, domains))}")
     constraint: Constraint = ()
     try:
         constraint = mode.constraint(row.values["constraints"], parameters, domain_names, domains)
     except ConstraintError as error:
-        row.refuse("", error.problem, error.expected)
+        row.add_fault("", error.problem, error.expected)
     return StatementTemplate(
         row.values["template_id"],
         row.values["template_text"],
@@ -429,9 +429,9 @@ class StatementMode(Mode):
             # Not strict: a row may have more or fewer fields than columns.
             row = Record(file, f"line {line}", dict(zip(header, cells, strict=False)), faults)
             if not any(cell.strip() for cell in cells):
-                row.refuse("", "is blank", "a template")
+                row.add_fault("", "is blank", "a template")
             elif len(cells) != len(header):
-                row.refuse("", f"{len(cells)} fields", f"{len(header)}, as in the first line")
+                row.add_fault("", f"{len(cells)} fields", f"{len(header)}, as in the first line")
             else:
                 rows.append(row)
         return TemplateTable(parameter_numbers(header), rows)

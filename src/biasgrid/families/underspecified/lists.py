@@ -42,7 +42,7 @@ class ListFile:
         self.faults = faults
         self.lines = list_lines(path, "a word list", faults, is_needed=True)
 
-    def refuse(self, problem: str, expected: str, line: int | None = None) -> None:
+    def add_fault(self, problem: str, expected: str, line: int | None = None) -> None:
         """Adds a fault of a line, or of the whole file."""
         where = f"line {line}" if line else ""
         self.faults.append(Fault(str(self.path), where, problem, expected))
@@ -82,14 +82,14 @@ def read_columns(file: ListFile) -> dict[str, list[ListEntry]]:
         group, term = (None, parts[0]) if len(parts) == 1 else parts[:2]
         problem = line_problem(head, term, parts)
         if problem:
-            file.refuse(*problem, number)
+            file.add_fault(*problem, number)
             continue
         frequency = float(parts[2]) if len(parts) == 3 else None
         columns.setdefault(head, []).append(ListEntry(number, group, term, frequency))
     for head, entries in columns.items():
         for entry in entries:
             for problem in term_problems(entry.term):
-                file.refuse(*problem, entry.line)
+                file.add_fault(*problem, entry.line)
         check_groups(file, head, entries)
     return columns
 
@@ -139,16 +139,16 @@ def check_groups(file: ListFile, head: str, entries: Sequence[ListEntry]) -> Non
             first_line.setdefault(entry.group, entry.line)
     for group, similar in similar_names(first_line):
         problem = f"the group {group!r} differs from {similar!r} only in case or normal form"
-        file.refuse(problem, "each group with one spelling", first_line[group])
+        file.add_fault(problem, "each group with one spelling", first_line[group])
     # The fewer lines are more likely to be wrong; none are if all lines agree.
     for entry in min(without_group, with_group, key=len):
         own = "no group" if entry.group is None else "a group"
         expected = f"a group and '|' in all {head} lines or in none"
-        file.refuse(f"{own}, unlike other {head} lines", expected, entry.line)
+        file.add_fault(f"{own}, unlike other {head} lines", expected, entry.line)
 
 
 def check_aligned(file: ListFile, columns: Columns) -> bool:
-    """Whether columns are equally long; refuses unequal lengths."""
+    """Whether columns are equally long; unequal lengths are a fault."""
     lengths = {head: len(entries) for head, entries in columns.items()}
     shortest = min(lengths, key=lambda head: lengths[head])
     if lengths[shortest] == max(lengths.values()):
@@ -156,12 +156,12 @@ def check_aligned(file: ListFile, columns: Columns) -> bool:
     counts = ", ".join(f"{head} {length}" for head, length in lengths.items())
     last = columns[shortest][-1].line
     expected = f"as many {shortest} lines as other lines (the last one is line {last})"
-    file.refuse(f"columns of different lengths: {counts}", expected, last)
+    file.add_fault(f"columns of different lengths: {counts}", expected, last)
     return False
 
 
 def check_distinct_terms(file: ListFile, entries: Iterable[ListEntry], noun: str) -> None:
-    """Refuses terms of a column that are repeated, or differ only in case or normal form.
+    """Adds faults for terms of a column that are repeated, or differ only in case or normal form.
 
     Args:
         file: the file.
@@ -177,7 +177,7 @@ def check_distinct_terms(file: ListFile, entries: Iterable[ListEntry], noun: str
         if entry.term != first.term:
             place = f"{first.term!r} in line {first.line}"
             problem = f"differs from {place} only in case or normal form"
-        file.refuse(f"{noun} {entry.term!r} {problem}", f"each {noun} once", entry.line)
+        file.add_fault(f"{noun} {entry.term!r} {problem}", f"each {noun} once", entry.line)
 
 
 # Subjects
@@ -229,14 +229,14 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
     columns = read_columns(file)
     if SUBJECT not in columns:
         if columns:
-            file.refuse(f"no [subj] lines, only {', '.join(columns)}", "[subj] lines")
+            file.add_fault(f"no [subj] lines, only {', '.join(columns)}", "[subj] lines")
         return Subjects({}, [])
     check_aligned(file, columns)
     subjects = columns[SUBJECT]
     check_distinct_terms(file, subjects, "subject")
     if len(subjects) < least:
         expected = "at least 2 subjects to compare"
-        file.refuse("contains only one subject", expected, subjects[-1].line)
+        file.add_fault("contains only one subject", expected, subjects[-1].line)
     forms = {}
     for head, entries in columns.items():
         forms[head] = [entry.term for entry in entries]
@@ -246,12 +246,12 @@ def read_subjects(path: Path, least: int, faults: list[Fault]) -> Subjects:
 
 
 def read_frequencies(file: ListFile, subjects: Sequence[ListEntry]) -> list[float] | None:
-    """Returns the frequencies of subjects, None without any; refuses some without others."""
+    """Returns the frequencies of subjects, None without any; some without is a fault."""
     frequencies = [entry.frequency for entry in subjects if entry.frequency is not None]
     if 0 < len(frequencies) < len(subjects):
         line = next(entry.line for entry in subjects if entry.frequency is None)
         expected = "a frequency and '|' in all [subj] lines or in none"
-        file.refuse("has no frequency, unlike other [subj] lines", expected, line)
+        file.add_fault("has no frequency, unlike other [subj] lines", expected, line)
     return frequencies or None
 
 
@@ -380,10 +380,10 @@ def read_stereotypes(path: Path, faults: list[Fault]) -> dict[str, ListLine]:
         attribute, _, group = (part.strip() for part in line.partition("|"))
         if not attribute or not group or "|" in group:
             expected = "an attribute and the group that its stereotype names: attribute | group"
-            file.refuse(repr(line), expected, number)
+            file.add_fault(repr(line), expected, number)
         elif attribute in stereotypes:
             problem = f"attribute {attribute!r} is already in line {stereotypes[attribute].number}"
-            file.refuse(problem, "each attribute once", number)
+            file.add_fault(problem, "each attribute once", number)
         else:
             stereotypes[attribute] = ListLine(number, group)
     return stereotypes

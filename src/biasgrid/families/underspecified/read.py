@@ -172,7 +172,7 @@ def read_filler(path: Path, faults: list[Fault]) -> str:
     """Reads a filler: a file with exactly one line, which is put before every context."""
     file = ListFile(path, faults)
     if len(file.lines) > 1:
-        file.refuse(f"{len(file.lines)} lines", "exactly one line")
+        file.add_fault(f"{len(file.lines)} lines", "exactly one line")
     return file.lines[0].text if file.lines else ""
 
 

@@ -96,7 +96,7 @@ def read_attributes(path: Path, faults: list[Fault]) -> Attributes:
         for entry in entries:
             if entry.term.endswith("."):
                 expected = "a phrase without it, because the templates end the sentence"
-                file.refuse(f"{entry.term!r} ends with a full stop", expected, entry.line)
+                file.add_fault(f"{entry.term!r} ends with a full stop", expected, entry.line)
     attributes = {}
     for kind, heads in types.items():
         # Without a column of the base type, which is a fault, the last column stands in.
@@ -128,12 +128,12 @@ def check_attribute_type(
     if not {kind, negations} <= heads.keys():
         missing = negations if kind in heads else kind
         first_line = next(iter(heads.values()))[0].line
-        file.refuse(
+        file.add_fault(
             f"{kind} has no {missing} lines", "each attribute with its negation", first_line
         )
     elif base_entries is None:
         expected = f"{base_head(kind)} lines that name the attributes"
-        file.refuse(f"{kind} has no base type", expected, heads[kind][0].line)
+        file.add_fault(f"{kind} has no base type", expected, heads[kind][0].line)
     elif check_aligned(file, {base_head(kind): base_entries, **heads}):
         opposites = {"negation": heads[negations], "antonym": heads.get(antonym_head(kind), [])}
         for noun, entries in opposites.items():
@@ -141,7 +141,7 @@ def check_attribute_type(
             for plain, opposite in zip(heads[kind], entries, strict=False):
                 if plain.term == opposite.term:
                     problem = f"{opposite.term!r} is also the {kind} of line {plain.line}"
-                    file.refuse(problem, expected, opposite.line)
+                    file.add_fault(problem, expected, opposite.line)
         if kind == base_head(kind):
             check_distinct_terms(file, base_entries, "attribute")
 
@@ -247,7 +247,7 @@ def read_question_templates(path: Path, faults: list[Fault]) -> list[QuestionTem
             templates.append(QuestionTemplate(number, *fields))
         else:
             expected = "3: context, question and negated question"
-            file.refuse(f"{len(fields)} tab-separated fields", expected, number)
+            file.add_fault(f"{len(fields)} tab-separated fields", expected, number)
     return templates
 
 

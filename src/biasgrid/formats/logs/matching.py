@@ -20,7 +20,7 @@ from biasgrid.base.precomputed_file import (
     unique_responses,
     write_precomputed,
 )
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, ConfigFolders, parse_config, read_document
 from biasgrid.formats.logs.samples import Log, LogSample, check_single_run
 from biasgrid.inference.models.precomputed import (
@@ -105,10 +105,10 @@ class ImportedDatasets:
             question = config.question(READER, dataset)
             family = config.family_reference(dataset)
             files = config.files(dataset, question.variant)
-            lists, faults = load(stage(family, "reading")).read(files)
+            lists, faults = load(stage_module(family, "reading")).read(files)
             if faults:
                 raise InputError(faults)
-            parts = load(stage(family, "expand")).expand(lists).parts
+            parts = load(stage_module(family, "expand")).expand(lists).parts
             tables[dataset] = with_whole_prompts(pl.concat(parts))
             answer_kinds[dataset] = question.answer
         datasets = cls(config, tables, answer_kinds)

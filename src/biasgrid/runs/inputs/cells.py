@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.references import stage
+from biasgrid.base.references import stage_module
 from biasgrid.inference.models.registry import RegistryEntry, code_references
 from biasgrid.runs.inputs.grid import GridInputs, Wildcards
 from biasgrid.runs.inputs.params import MeasureParams, PredictParams, StatisticsParams
@@ -218,7 +218,7 @@ class CellInputs:
             "templates": self.inputs.templates_digest(dataset, question.variant),
             "settings": self.grid.statistics.model_dump(),
             "controls": self.controls(wildcards),
-            "code": self.inputs.code_digest("statistics", stage(family, "measures")),
+            "code": self.inputs.code_digest("statistics", stage_module(family, "measures")),
         }
 
     def definitions(self, wildcards: Wildcards) -> MetricDefinitions:

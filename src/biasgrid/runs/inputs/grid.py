@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from biasgrid.base.references import exists, stage
+from biasgrid.base.references import exists, stage_module
 from biasgrid.config import Config, template_texts_digest, variant_clusters
 from biasgrid.families.family import Lists
 from biasgrid.jobs.code_digest import code_digest
@@ -135,7 +135,7 @@ class GridInputs:
         import.
         """
         family = self.family(wildcards)
-        modules = dict.fromkeys(stage(family, name) for name in names)
+        modules = dict.fromkeys(stage_module(family, name) for name in names)
         references = [module for module in modules if exists(module)]
         for mode in self.grid.family(wildcards.dataset).modes.values():
             module, _, _ = mode.partition(":")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from biasgrid.base.references import exists, stage
+from biasgrid.base.references import exists, stage_module
 from biasgrid.config import shared_template_texts
 from biasgrid.report.figures.registry import GRID
 from biasgrid.runs.inputs.grid import CellFile, GridInputs, Wildcards
@@ -288,7 +288,7 @@ class PageInputs:
         # The reference of a package stands for the HTML in its folder, see `code_digest`.
         modules = set(families)
         for family in families:
-            stages = (stage(family, name) for name in ("page", "evidence"))
+            stages = (stage_module(family, name) for name in ("page", "evidence"))
             modules.update(reference for reference in stages if exists(reference))
         figure_modules = self._figure_modules(*self.figures)
         return self.inputs.code_digest("report", *figure_modules, *sorted(modules))

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
-from biasgrid.base.references import load, stage
+from biasgrid.base.references import load, stage_module
 from biasgrid.stats.compare.how_asked import Asked, how_asked
 from biasgrid.stats.compare.names import claims_over_more
 from biasgrid.stats.noise.random_factors import SHARE_OF_TWO
@@ -186,7 +186,7 @@ def compared_numbers(
         for part in parts
         if part.compares_models and not part.is_input
     ]
-    derive = getattr(load(stage(family, "measures")), "jackknife_derived", None)
+    derive = getattr(load(stage_module(family, "measures")), "jackknife_derived", None)
     if derive is not None:
         for measure, value, units, without in derive(parts, measure_options, settings):
             row = {"measure": [measure], "options": [""], "value": [value], "n": [0]}
