@@ -110,6 +110,16 @@ def test_what_the_command_line_gives_is_where_the_command_runs(config: Path) -> 
     assert parse_config(read_config(config), "c.yaml", folders=folders).word_lists == "wl"
 
 
+def test_a_later_config_takes_precedence_in_the_working_folder_too(config: Path) -> None:
+    shutil.copytree("../mine/wl", "wl")
+    for files, expected in (([config, "y.yaml"], "wl"), (["y.yaml", config], "../mine/wl")):
+        folders = ConfigFolders.of(files)
+        assert parse_config(read_config(config), "c", folders=folders).word_lists == expected
+    here_alone = ConfigFolders.of(["y.yaml"])
+    assert here_alone.find("word_lists", "./wl") == "./wl"
+    assert here_alone.searched_folders("models.a.folder", "m") == ["."]
+
+
 def test_word_lists_and_references_of_the_workflow_are_found_from_everywhere(config: Path) -> None:
     own = {"word_lists": "word_lists", "report": {"references": ["reference/demo.json"]}}
     config.write_text(yaml.safe_dump(ASKED | own))

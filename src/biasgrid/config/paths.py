@@ -55,8 +55,9 @@ class ConfigFolders:
     """The folders in which the files that a config names are looked for.
 
     Attributes:
-        beside: the folders of the config's files, in descending precedence; empty for a config
-            without a file.
+        beside: the folders of the config's files, in descending precedence, "." for the working
+            folder; empty for a config without a file. `find` searches them in this order, and then
+            the working folder.
         given: keys that were given on the command line. Their paths are looked for in the working
             folder only.
         workflow: the workflow's folder, whose word lists and references are found from everywhere;
@@ -82,11 +83,10 @@ class ConfigFolders:
         """
         folders = [os.path.relpath(Path(file).parent) for file in files]
         by_precedence = dict.fromkeys(reversed(folders))
-        beside = [folder for folder in by_precedence if folder != "."]
-        return cls(beside, frozenset(given), workflow)
+        return cls(list(by_precedence), frozenset(given), workflow)
 
     def find(self, where: str, path: str) -> str:
-        """Returns a path relative to the working folder; unchanged if it is there or nowhere.
+        """Returns a path relative to the working folder; unchanged if it is only there or nowhere.
 
         Args:
             where: the key that has it.
@@ -98,6 +98,8 @@ class ConfigFolders:
         for folder in self.beside:
             if not Path(folder, path).exists():
                 continue
+            if folder == ".":
+                return path
             place = os.path.relpath(Path(folder, path))
             if Path(path).exists() and not Path(path).samefile(place):
                 self.both.append(
@@ -160,7 +162,7 @@ class ConfigFolders:
         return replace(fault, problem=f"{fault.problem}{hint}{searched}")
 
     def searched_folders(self, where: str, path: str) -> list[str]:
-        """Returns the folders in which a path is looked for; one empty text if it is absolute.
+        """Returns the folders in which a path is looked for, in order; [""] if it is absolute.
 
         Args:
             where: the key that has it.
