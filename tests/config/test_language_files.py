@@ -14,6 +14,7 @@ from small_statements import files_of
 from small_tables import whole
 from typer.testing import CliRunner
 
+from biasgrid.base.faults import InputError
 from biasgrid.base.languages import Language, cell_language, language_file_faults, language_words
 from biasgrid.cli.app import app
 from biasgrid.config import load_config, load_word_lists
@@ -213,6 +214,18 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, name: str, problem: s
     assert told.exit_code == 2
     assert "datasets.statements.language_file: " in told.stderr
     assert problem in told.stderr
+
+
+def test_an_undefined_dataset_does_not_hide_the_faults_of_a_file(tmp_path: Path) -> None:
+    config = write_config(tmp_path, PORTUGUESE.replace("name:", "nome:"))
+    content = yaml.safe_load(config.read_text())
+    content["run"]["datasets"].insert(0, "no_such_dataset")
+    config.write_text(yaml.safe_dump(content))
+    with pytest.raises(InputError) as refusal:
+        load_config(config)
+    message = str(refusal.value)
+    assert "no_such_dataset" in message
+    assert message.count("pt.yaml") == 1
 
 
 def test_a_file_with_faults_has_no_words(tmp_path: Path) -> None:

@@ -260,9 +260,9 @@ def language_faults(config: Config, config_file: str, name: str) -> Iterator[Fau
 
 def first_with_file(config: Config, language_file: str) -> str:
     """Returns the first selected dataset with a file of words; one must have it."""
-    return next(
-        name for name in config.run.datasets if config.datasets[name].language_file == language_file
-    )
+    # Undefined names are faults of their own and may come first.
+    datasets = known_names(config.run.datasets, config.datasets)
+    return next(name for name in datasets if config.datasets[name].language_file == language_file)
 
 
 def model_label_faults(config: Config, config_file: str) -> Iterator[Fault]:
