@@ -170,7 +170,7 @@ onstart:
     try:
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
-        sources = [grid.models[name].source for name in [*grid.run.models, *grid.readers]]
+        sources = [grid.models[name].source for name in [*grid.run.models, *grid.scorer_models]]
         report_proxies(address for source in sources for address in source.addresses)
         for note in models_left_out(grid):
             print(note, file=sys.stderr)

@@ -314,12 +314,14 @@ def font_faults(config: Config, config_file: str) -> Iterator[Fault]:
 
 
 def folder_faults(config: Config, config_file: str) -> Iterator[Fault]:
-    """Yields faults of checkpoints of selected models and of their readers.
+    """Yields faults of checkpoints of selected models and of the models that score their texts.
 
     They are paths in place of hub repositories, and local folders with an incomplete checkpoint or
     without the expected classes.
     """
-    for name in dict.fromkeys([*known_names(config.run.models, config.models), *config.readers]):
+    for name in dict.fromkeys(
+        [*known_names(config.run.models, config.models), *config.scorer_models]
+    ):
         model = config.models[name]
         if model.checkpoint and model.checkpoint.startswith((".", "/", "~")):
             problem = f"{model.checkpoint!r} is a path"
@@ -400,8 +402,12 @@ def config_paths(
 
 
 def wildcard_faults(config: Config, config_file: str) -> Iterator[Fault]:
-    """Yields files and folders, all inputs of jobs, that Snakemake would take for patterns."""
-    models = dict.fromkeys([*known_names(config.run.models, config.models), *config.readers])
+    """Yields paths with braces, which Snakemake would take for wildcards.
+
+    These are the paths of word lists, references, selected models, the models that score their
+    texts, and tokenizers that filter subjects. All are inputs of jobs.
+    """
+    models = dict.fromkeys([*known_names(config.run.models, config.models), *config.scorer_models])
     for where, path in config_paths(config, models, filtering_tokenizers(config)).items():
         if WILDCARD.search(path):
             problem = f"{path!r} contains braces, which Snakemake would take for a placeholder"

@@ -91,17 +91,18 @@ def parse_config(
 def check_config(document: Document, source: str, folders: ConfigFolders) -> Config:
     """Checks a config; see `parse_config`. Faults may have no lines yet."""
     plugins = document.content.get("plugins") or []
-    paths = {}
+    plugin_paths = {}
     # Another value of `plugins` is refused with the other keys.
     if isinstance(plugins, list) and all(isinstance(path, str) for path in plugins):
-        paths = {f"plugins[{place}]": path for place, path in enumerate(plugins)}
-    document = folders.found(document, paths)
+        plugin_paths = {f"plugins[{place}]": path for place, path in enumerate(plugins)}
+    with_plugins = folders.found(document, plugin_paths)
+    searched_paths = plugin_paths
     try:
-        registry = load_registry(document.content["plugins"] if paths else [], source)
-        config = document.checked(Config, source, registry)
-        paths = config_paths(config, config.models, config.tokenizers)
-        with_paths = folders.found(document, paths)
-        if with_paths is not document:
+        registry = load_registry(with_plugins.content["plugins"] if plugin_paths else [], source)
+        config = with_plugins.checked(Config, source, registry)
+        searched_paths = config_paths(config, config.models, config.tokenizers)
+        with_paths = folders.found(with_plugins, searched_paths)
+        if with_paths is not with_plugins:
             config = with_paths.checked(Config, source, registry)
         # Later checks make sense only if earlier ones have found no faults.
         for check in (model_faults, reference_faults, measure_faults):
@@ -109,7 +110,9 @@ def check_config(document: Document, source: str, folders: ConfigFolders) -> Con
             if faults:
                 raise InputError(faults)
     except InputError as error:
-        raise InputError(folders.explain(fault, paths) for fault in error.faults) from None
+        # The paths of the stage that failed: of plugins, or of the whole config.
+        faults = [folders.explain(fault, searched_paths) for fault in error.faults]
+        raise InputError(faults) from None
     config._folders = folders
     return config
 

@@ -443,7 +443,7 @@ class Config(Section):
         }
 
     @cached_property
-    def readers(self) -> list[str]:
+    def scorer_models(self) -> list[str]:
         """The models that score texts of selected models, each once, without undefined names."""
         scorers = [name for cell in self.cells() for name in self.question(*cell).scorers]
         return [name for name in dict.fromkeys(scorers) if name in self.models]

@@ -68,7 +68,7 @@ def other_failures(layout: Layout) -> Iterator[Failure]:
     config = layout.config
     selected_names = {
         *config.run.models,
-        *config.readers,
+        *config.scorer_models,
         *config.run.datasets,
         *config.tokenizers,
         *RECORDS,

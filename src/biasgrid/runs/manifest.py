@@ -76,7 +76,7 @@ def make_manifest(config: Config, content: Mapping[str, Any], config_file: str) 
         instances = read_provenance(layout.instances(dataset, variant))
         word_lists[f"{dataset}/{variant}"] = instances["word_lists"]
     models = {}
-    for model in [*config.run.models, *config.readers]:
+    for model in [*config.run.models, *config.scorer_models]:
         path = layout.record("models", model)
         if path.exists():
             models[model] = read_record(path)

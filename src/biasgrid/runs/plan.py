@@ -283,7 +283,7 @@ class Planner:
             self.texts[variant] = list(starmap(RequestText, plan.sample(SAMPLE_SIZE)))
         self.folders: dict[str, Path | None] = {}
         self.parameters: dict[str, int | None] = {}
-        for name in dict.fromkeys([*config.run.models, *config.readers]):
+        for name in dict.fromkeys([*config.run.models, *config.scorer_models]):
             record = self.layout.record("models", name)
             folder = checkpoint_folder(record, config.models[name].folder)
             self.folders[name] = folder

@@ -190,7 +190,7 @@ class GridInputs:
 
     def records(self) -> list[Path]:
         """Returns the records of all selected models that have weights, and of scorers."""
-        models = dict.fromkeys([*self.grid.run.models, *self.grid.readers])
+        models = dict.fromkeys([*self.grid.run.models, *self.grid.scorer_models])
         return [
             self.layout.record("models", model) for model in models if not self.is_imported(model)
         ]
