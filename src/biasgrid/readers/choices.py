@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from re import Match, Pattern
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from biasgrid.base.languages import Language
 from biasgrid.readers.menu import (
@@ -43,6 +43,8 @@ from biasgrid.readers.text import (
 STATED, NAMED, EXCERPT = "stated", "named", "excerpt"
 FEWEST_REPEATED = 3
 """The number of consecutive options, from the first on, that are taken for a repeated question."""
+DENIAL_REACH = 5
+"""The maximum number of words between a denial and the option that it denies."""
 BEFORE_NAME = re.compile(r"[^\w]*")
 BEFORE_LETTER = re.compile(r"[^\w(\[]*")
 BEHIND_LETTER = re.compile(r"\s*[)\].:]*\s*[\"'(]*")
@@ -69,8 +71,8 @@ class Mention(NamedTuple):
     is_letter: bool = False
 
 
-NoChoice = str
-"""`SEVERAL` or `CONTRADICTION`."""
+NoChoice = Literal["several", "contradiction"]
+"""`SEVERAL` or `CONTRADICTION`: the outcome of words about options that choose none."""
 Commitment = Mention | NoChoice | None
 """An option, or why the words choose none; None if they say nothing about options."""
 
@@ -82,6 +84,10 @@ def read_choice(answer: str, menu: Menu, language: Language) -> Reading:
     consists of the option, or says that this is the answer. If none does, the first sentence counts
     that names one option alone. What is denied or only mentioned ("not A", "whether it was A") is
     no choice.
+
+    Returns:
+        A reading whose value is the position of the option in `menu`; without value the outcome is
+        `SEVERAL`, `CONTRADICTION`, `REFUSED` or `NO_OPTION`.
     """
     text = plain_text(answer)
     reader = choice_reader(menu, language)
@@ -132,7 +138,8 @@ class ChoiceReader:
         conclusion: words such as "therefore".
         explanation: words that begin an explanation, such as "because".
         doubt: words after which nothing is claimed, such as "whether".
-        denial: a word that denies, at most five words before the end of the text that is searched.
+        denial: a word that denies, at most `DENIAL_REACH` words before the end of the text that is
+            searched.
         aside: a clause that reports what others say.
         cut: a boundary between clauses.
         contrast: words such as "but".
@@ -149,7 +156,8 @@ class ChoiceReader:
         self.explanation = words(any_of(language.explains))
         self.doubt = words(language.doubts)
         self.denial = re.compile(
-            rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,5}}\s*[\"'(\[]*$", re.IGNORECASE
+            rf"(?:{language.denies or NOTHING})(?:\s+[\w']+){{0,{DENIAL_REACH}}}\s*[\"'(\[]*$",
+            re.IGNORECASE,
         )
         self.aside = words(language.asides)
         self.cut = clause_cuts(language.contrasts)
@@ -201,12 +209,15 @@ class ChoiceReader:
         return repeated if repeated >= fewest else 0
 
     def lists_options(self, text: str, spans: list[Span], mention: Mention) -> bool:
-        """Whether a sentence and the next one begin with the letters of two options.
+        """Whether the answer lists options instead of stating one.
+
+        It does if the sentence of `mention` and the next one begin with the letters of two options.
+        The next one does not count if it calls its option wrong.
 
         Args:
             text: the text.
             spans: all sentences.
-            mention: an option that is stated in one of the sentences.
+            mention: an option that is stated; it must lie in one of `spans`.
         """
         position = next(i for i, (_, end) in enumerate(spans) if mention.start < end)
         sentence_start, _ = spans[position]
@@ -387,8 +398,8 @@ class ChoiceReader:
     def is_denied(self, text: str, start: int, place: int, end: int) -> bool:
         """Whether the clause around a place denies or doubts the words there, or only reports them.
 
-        Denials and doubts count before the place, reports such as "some would say A" anywhere in
-        the clause.
+        Denials count up to `DENIAL_REACH` words before the place, doubts anywhere before it, and
+        reports such as "some would say A" anywhere in the clause.
         """
         clause_start, clause_end = clause_around(text, start, place, end, self.cut)
         before = text[clause_start:place]
@@ -411,7 +422,8 @@ class ChoiceReader:
     def letter_at(self, text: str, start: int, end: int, *, is_led: bool = False) -> Mention | None:
         """Returns the option whose letter is at a place, or after punctuation there.
 
-        A letter after words such as "the answer is" (`is_led`) needs no mark.
+        A letter after words such as "the answer is" (`is_led`) needs no mark. The name after it may
+        be another option's: see `letter_unless_denied`.
         """
         if not self.menu.alphabet:
             return None
@@ -423,13 +435,23 @@ class ChoiceReader:
             match = match_in_brackets(pattern, text, place, end)
             if match:
                 return self.letter_mention(match)
-        match = self.patterns.spaced_letter.match(text, place, end)
+        return self.spaced_letter_at(text, place, end)
+
+    def spaced_letter_at(self, text: str, start: int, end: int) -> Mention | None:
+        """Returns the option whose letter is at a place, with a blank and a name after it.
+
+        None for a letter that may be an article, unless an option's whole text comes after it.
+        """
+        match = self.patterns.spaced_letter.match(text, start, end)
         name = self.name_at(text, match.end(), end) if match else None
         if match is None or name is None:
             return None
         # `A grandfather` may be anybody; after its letter, an option has the words of the prompt.
+        is_article = ARTICLE_LIKE.match(match[0])
         is_whole = name_key(text[name.start : name.end]) in map(name_key, self.menu.texts)
-        return self.letter_mention(match) if is_whole or not ARTICLE_LIKE.match(match[0]) else None
+        if is_article and not is_whole:
+            return None
+        return self.letter_mention(match)
 
     def name_mention(self, match: Match[str]) -> Mention:
         """Returns the option whose name was matched."""

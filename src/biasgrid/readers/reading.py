@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -11,7 +11,9 @@ from biasgrid.base.languages import Language
 from biasgrid.readers.refusals import is_question_back, is_refusal
 
 ANSWERED, EMPTY, CUT, REFUSED, ASKS_BACK = "answered", "empty", "cut", "refused", "asks back"
-CONTRADICTION, SEVERAL, NO_OPTION = "contradiction", "several", "none of the options"
+CONTRADICTION: Final = "contradiction"
+SEVERAL: Final = "several"
+NO_OPTION = "none of the options"
 WITHOUT_VALUE = (EMPTY, CUT, REFUSED, ASKS_BACK, CONTRADICTION, SEVERAL, NO_OPTION)
 """Reasons why an answer has no value.
 

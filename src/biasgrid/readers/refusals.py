@@ -28,7 +28,8 @@ class RefusalPatterns:
         goes_on: words that introduce the task after an initial refusal.
         nothing_there: a reason why there is nothing to answer, such as that the person is
             fictional. It is an answer, not a refusal.
-        salutations: the beginning of a letter. A letter is the task done, not a refusal.
+        salutations: the beginning of a letter to somebody. The letter is the task done, not a
+            refusal, whatever its writer declines.
         questions_back: a question to the user.
     """
 
@@ -58,8 +59,9 @@ def refusal_patterns(language: Language) -> RefusalPatterns:
 def is_refusal(answer: str, language: Language) -> bool:
     """Whether an answer declines the task and does not go on to do it.
 
-    Words in quotation marks do not count, and a letter is never a refusal, whatever its writer
-    declines.
+    Quotations of several words do not count. An answer is never a refusal if it is a letter to
+    somebody, which begins with a salutation, or says why there is nothing to answer, such as that
+    the person is fictional.
     """
     patterns = refusal_patterns(language)
     text = without_quotes(plain_text(answer))

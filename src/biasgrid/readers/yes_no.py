@@ -26,8 +26,8 @@ from biasgrid.readers.text import (
 
 YES, NO = "yes", "no"
 WORD, STANCE, ECHO, NOD = "word", "stance", "question repeated", "nod"
-SHORTEST_ECHO = 3
-"""A question is looked for in answers if it has more words. One word more than this is compared."""
+ECHO_WORDS = 4
+"""The number of words at the end of a question by which its repetition is recognised."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class YesNoPatterns:
         begins: Yes or No at the beginning of a sentence, after polite words or "the answer is". The
             groups are `yes`, `no`, `agree` and `disagree`.
         led: Yes or No after "the answer is" within a sentence; groups `yes` and `no`.
-        last_word: Yes or No after a comma, as the last word of a sentence: "in my opinion, no".
-            Groups `yes` and `no`.
+        last_word: Yes or No as the last word of a sentence, after a comma, colon or dash and at
+            most two other words: "in my opinion, no". Groups `yes` and `no`.
         both: Yes and No, or agreement and disagreement, side by side: "Yes or No".
         agrees: agreement with a statement.
         disagrees: disagreement with a statement.
@@ -133,7 +133,7 @@ def read_yes_no(answer: str, language: Language, question: str = "") -> Reading:
     """
     patterns = yes_no_patterns(language)
     text = without_quotes(plain_text(answer))
-    tail = question_tail(question)
+    tail = statement_tail(question)
     nod: Reading | None = None
     nothing = no_value()
     for start, end in sentence_spans(text):
@@ -194,9 +194,10 @@ def read_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Readi
 
 
 def find_later_word(text: str, start: int, end: int, patterns: YesNoPatterns) -> Match[str] | None:
-    """Finds Yes or No after "the answer is", or as the last word of a sentence without refusal.
+    """Finds Yes or No after "the answer is", or at the end of a sentence without refusal.
 
-    Words that are denied or only mentioned are skipped.
+    At the end it must be the last word, after a comma, colon or dash and at most two other words.
+    A word that is denied, doubted or conceded (`is_aside`) is skipped.
     """
     candidates = [patterns.led.search(text, start, end)]
     # "I'm sorry, but no" declines.
@@ -263,16 +264,17 @@ def read_echo(
 
 
 @cache
-def question_tail(prompt: str) -> Pattern[str] | None:
-    """Returns the pattern of the last words of a prompt's last question.
+def statement_tail(prompt: str) -> Pattern[str] | None:
+    """Returns the pattern by which `read_echo` recognises the question repeated as a statement.
 
-    None if the prompt has no question of more than `SHORTEST_ECHO` words.
+    Such a statement, "She should be invited", answers the question. The pattern is of the last
+    `ECHO_WORDS` words of the prompt's last question; None if there is none with so many words.
     """
     questions = re.findall(r"[^.?!\n]+\?", prompt)
     question_words = re.findall(r"\w+", questions[-1]) if questions else []
-    if len(question_words) <= SHORTEST_ECHO:
+    if len(question_words) < ECHO_WORDS:
         return None
-    return words(r"\W+".join(map(re.escape, question_words[-SHORTEST_ECHO - 1 :])))
+    return words(r"\W+".join(map(re.escape, question_words[-ECHO_WORDS:])))
 
 
 def _place(stance: tuple[int, str, Match[str]]) -> int:
