@@ -165,7 +165,11 @@ class ForkServer:
         return None
 
     def close_in_copy(self) -> None:
-        """Closes in a copy the connections of the fork server."""
+        """Closes the server's sockets in a copy, which would otherwise keep them open.
+
+        The lifeline is standard input, which `run_job` replaces.
+        """
+        # Not `unregister`, which would change the server too: both share the set of sources.
         self.selector.close()
         for connection in (self.listener, *self.clients.values()):
             connection.close()
@@ -196,6 +200,8 @@ class ForkServer:
         import_modules(job.needs)
         pid = os.fork()
         if pid == 0:
+            # `close_in_copy` does not know it: it is in `clients` of the server only.
+            client.close()
             return job
         for stream in job.streams:
             os.close(stream)
@@ -265,7 +271,7 @@ def end_with_parent(parent: int) -> None:
     if sys.platform == "linux":
         # prctl(PR_SET_PDEATHSIG). SIGTERM, so that the job can remove its temporary files.
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
-    # On other systems the job at least puts no output in place, see `files.whole_files`.
+    # On other systems the job at least puts no output in place, see `files.each_file_whole`.
     os.environ[LAUNCHER_VARIABLE] = f"{os.getpid()}:{parent}"
     refuse_if_abandoned("a job")
 
@@ -328,7 +334,9 @@ def run_and_leave(script: str) -> None:
 
 
 def serve_jobs(listener: int, folder: str) -> None:
-    """Starts jobs until Snakemake ends; in a copy, runs its job.
+    """Starts jobs until Snakemake and all jobs have ended.
+
+    In a copy, runs the copy's job, and the process ends with it.
 
     Args:
         listener: the file descriptor of the socket where scripts hand over their jobs.

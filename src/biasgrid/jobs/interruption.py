@@ -16,6 +16,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
@@ -60,26 +61,32 @@ def end_jobs_at_signals(slurm_name: str | None) -> None:
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
     """
-
-    def end(signal_number: int, frame: FrameType | None) -> None:
-        # Snakemake's handler of log records swallows an interrupt that comes while it writes one,
-        # and the run would continue.
-        if is_logging(frame):
-            threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), signal_number)).start()
-            return
-        by_terminal = signal_number == signal.SIGINT
-        # A second SIGTERM does nothing. Not SIG_IGN, which jobs that start now would inherit.
-        again = signal.default_int_handler if by_terminal else lambda *_: None
-        signal.signal(signal_number, again)
-        # Ctrl-C has reached the jobs as well, except those that are just starting.
-        patience = SECONDS_TO_UNWIND if by_terminal else 0
-        # Not a daemon: this process stays until the sweep has ended all jobs.
-        threading.Thread(target=sweep, args=(slurm_name, patience), daemon=False).start()
-        raise KeyboardInterrupt
-
+    handler = partial(_end_jobs, slurm_name)
     _run_ended.clear()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        _earlier_handlers.setdefault(signal_number, signal.signal(signal_number, end))
+        _earlier_handlers.setdefault(signal_number, signal.signal(signal_number, handler))
+
+
+def _end_jobs(slurm_name: str | None, signal_number: int, frame: FrameType | None) -> None:
+    """Handles SIGTERM and Ctrl-C: starts `sweep` and interrupts the main thread.
+
+    Raises:
+        KeyboardInterrupt: unless a log record is being written; then the signal is sent again soon.
+    """
+    # Snakemake's handler of log records swallows an interrupt that comes while it writes one, and
+    # the run would continue.
+    if is_logging(frame):
+        threading.Timer(SECONDS_UNTIL_LOGGED, os.kill, (os.getpid(), signal_number)).start()
+        return
+    by_terminal = signal_number == signal.SIGINT
+    # A second SIGTERM does nothing. Not SIG_IGN, which jobs that start now would inherit.
+    again = signal.default_int_handler if by_terminal else lambda *_: None
+    signal.signal(signal_number, again)
+    # Ctrl-C has reached the jobs as well, except those that are just starting.
+    patience = SECONDS_TO_UNWIND if by_terminal else 0
+    # Not a daemon: this process stays until the sweep has ended all jobs.
+    threading.Thread(target=sweep, args=(slurm_name, patience), daemon=False).start()
+    raise KeyboardInterrupt
 
 
 def restore_signals() -> None:
@@ -127,7 +134,9 @@ def sweep(slurm_name: str | None, patience: float) -> None:
                 if job in terminated_at:
                     if now - terminated_at[job] > SECONDS_TO_UNWIND:
                         job.kill()
-                elif now - seen_at.setdefault(job, now) >= patience:
+                    continue
+                first_seen = seen_at.setdefault(job, now)
+                if now - first_seen >= patience:
                     terminated_at[job] = now
                     job.terminate()
         if slurm_name is not None:
@@ -139,7 +148,11 @@ def sweep(slurm_name: str | None, patience: float) -> None:
 
 
 def local_jobs() -> Iterator[psutil.Process]:
-    """Yields the processes of jobs that this Snakemake runs on this machine."""
+    """Yields the processes of jobs that this Snakemake runs on this machine.
+
+    For a job in the fork server this is the script that waits, which passes SIGTERM on to the copy
+    that runs the job; the copy is killed when the script is (`ForkServer._pass_on`).
+    """
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
             if any(SCRIPTS in argument for argument in process.cmdline()):

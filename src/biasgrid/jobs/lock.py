@@ -72,24 +72,24 @@ def one_job(path: Path, longest: float) -> Iterator[None]:
                 "waiting for another job that is working on the same output, perhaps from "
                 "a killed run"
             )
-            wait_for(lock, longest)
+            acquire_within(lock, longest)
     try:
         yield
     finally:
         lock.release()
 
 
-def wait_for(lock: FileLock, longest: float) -> None:
-    """Waits for a lock.
+def acquire_within(lock: FileLock, seconds: float) -> None:
+    """Acquires a lock, which the caller must release.
 
     Raises:
-        UserError: it does not come in time.
+        UserError: another job still has it after that time.
     """
     try:
-        lock.acquire(timeout=longest)
+        lock.acquire(timeout=seconds)
     except Timeout:
         raise UserError(
-            f"{lock.lock_file}: another job has held this lock for {longest / 60:.3g} minutes; end "
+            f"{lock.lock_file}: another job has held this lock for {seconds / 60:.3g} minutes; end "
             "that job, or remove the file if there is no such job, and run again"
         ) from None
 

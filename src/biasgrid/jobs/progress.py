@@ -38,7 +38,7 @@ class Beat(NamedTuple):
         rows: number of finished rows, those of earlier runs included.
         saved_rows: number of rows that the next job finds if this one is killed.
         all_rows: number of rows of the shard.
-        rows_per_second: the rate of this run.
+        rows_per_second: the rate of this run; 0.0 until it has computed a row.
         at: the time when it was written, in seconds since 1970.
         host: the machine's name.
         pid: the process's number.
@@ -195,7 +195,7 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Rows per second of this run, without rows of earlier runs."""
+        """Rows per second of this run, without rows of earlier runs; 0.0 before the first row."""
         return (self.done - self.before) / max(time.monotonic() - self.started, 1e-9)
 
     def log_line(self) -> None:
@@ -217,7 +217,7 @@ class Progress:
             self.beat()
 
     def beat(self) -> None:
-        """Writes a beat now."""
+        """Writes a beat now; the job and the thread of the watchdog both call it."""
         self.last_beat = time.monotonic()
         if self.file is None:
             return
