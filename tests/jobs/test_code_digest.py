@@ -56,7 +56,7 @@ def test_comments_docstrings_and_blank_lines_do_not_count(
 ) -> None:
     before = digest("inference.models.predict", *OF_ANSWERS)
     file = package / "inference/models/extractive/candidates.py"
-    edit(file, '"""Where candidates lie', '"""Where, oh where, candidates lie')
+    edit(file, '"""The tokens of', '"""All tokens of')
     edit(file, '    """Finds the tokens', '    """Looks for the tokens')
     edit(file, "DETERMINERS =", "# the articles\n\n\nDETERMINERS =")
     assert digest("inference.models.predict", *OF_ANSWERS) == before
@@ -144,7 +144,9 @@ def test_messages_do_not_count(package: Path, digest: Callable[..., str]) -> Non
     before = digest("inference.models.predict", *WEIGHTS["fill-mask"])
     edit(package / "jobs" / "progress.py", "rows/s", "rows per second")
     edit(
-        package / "inference/models/masked/back_end.py", '"""UnQover keeps', '"""The original keeps'
+        package / "inference/models/masked/back_end.py",
+        '"""Masked language models',
+        '"""Models with a mask',
     )
     assert digest("inference.models.predict", *WEIGHTS["fill-mask"]) == before
 
