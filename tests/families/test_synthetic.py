@@ -5,7 +5,7 @@ import json
 import polars as pl
 
 from biasgrid.families.synthetic import line_of_answers, words_of_instances
-from biasgrid.training.corpora import words_for
+from biasgrid.training.corpora import dataset_words
 
 
 def test_models_know_what_models_of_their_sort_are_asked() -> None:
@@ -17,11 +17,11 @@ def test_models_know_what_models_of_their_sort_are_asked() -> None:
         }
     )
     assert (
-        words_for("question-answering", words)
-        == words_for("fill-mask", words)
+        dataset_words("question-answering", words)
+        == dataset_words("fill-mask", words)
         == ["Ann", "Who", "[MASK]"]
     )
-    assert words_for("text-generation", words) == ["A."]
+    assert dataset_words("text-generation", words) == ["A."]
 
 
 def test_system_texts_and_answers_are_known_and_written() -> None:

@@ -23,7 +23,7 @@ from biasgrid.inference.models.prerequisites import read_model_record
 from biasgrid.jobs.gpu import leased_gpus
 from biasgrid.jobs.lock import one_job
 from biasgrid.tables.provenance import table_provenance
-from biasgrid.training.corpora import CAUSAL, words_for
+from biasgrid.training.corpora import CAUSAL, dataset_words
 from biasgrid.training.kept_models import digest_training, keep_model, restore_model
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -42,7 +42,7 @@ with training_lock, gpus, TemporaryDirectory() as own_folder:
         data = [Path(strength, params.corpus) for strength in snakemake.input.data]
         words = []
         for file in snakemake.input.words:
-            words += words_for(task, Path(file).read_text(encoding="utf-8"))
+            words += dataset_words(task, Path(file).read_text(encoding="utf-8"))
         make_base_checkpoint(words, base, synthetic["seed"], causal=task in CAUSAL)
     else:
         base = checked_folder(read_model_record(snakemake.input.base, params.source))

@@ -111,7 +111,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_files(folder: str | Path) -> Iterator[Path]:
+def each_file_whole(folder: str | Path) -> Iterator[Path]:
     """Yields a temporary folder in `folder`; its files move to `folder` if the body succeeds.
 
     Only one writer may be at work in a folder: another's temporary files are removed. The files are

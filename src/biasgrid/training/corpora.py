@@ -15,14 +15,15 @@ CAUSAL = ("text-generation",)
 """Tasks of models that see only the words before a word."""
 
 
-def words_for(task: str, words_as_json: str) -> list[str]:
-    """Returns the vocabulary of a tiny model of a task, sorted.
+def dataset_words(task: str, words_as_json: str) -> list[str]:
+    """Returns the words that a dataset adds to the vocabulary of a task's tiny model.
 
-    All tasks of causal models share one vocabulary, and so do all other tasks.
+    They are sorted, each once. All tasks of causal models share one vocabulary, and so do all other
+    tasks.
 
     Args:
         task: the task.
-        words_as_json: the words of a dataset's texts by task.
+        words_as_json: the words of the dataset's texts by task.
     """
     words_by_task: dict[str, list[str]] = json.loads(words_as_json)
     is_causal = task in CAUSAL

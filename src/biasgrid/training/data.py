@@ -55,8 +55,9 @@ class TrainingData:
 def question_data(tokenizer: Any, path: str | Path, max_length: int, stride: int) -> TrainingData:
     """Tokenizes questions with their contexts, a row per window of a context.
 
-    A window is labelled with the first and the last token of each answer, or `NO_ANSWER` if it does
-    not contain the whole answer. All answers of a question have the same weight.
+    A window's `labels` are the positions of the first and last token of each answer, in the order
+    of the answers: `NO_ANSWER` for an answer that it does not wholly contain, and once for a
+    question without answers. All answers of a question have the same weight.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -197,6 +198,8 @@ class Cloze:
 
 def read_cloze(path: str | Path, lines: Sequence[tuple[int, str]], mask: str) -> list[Cloze]:
     """Splits lines into a text with a mask and, each behind a tab, the words for it.
+
+    A word that a line repeats is kept as often as it is there: that is its weight.
 
     Args:
         path: the file, for messages.

@@ -20,7 +20,7 @@ from transformers import (
     set_seed,
 )
 
-from biasgrid.base.files import whole_files
+from biasgrid.training.train import save_checkpoint
 
 TINY_MASK = "[MASK]"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", TINY_MASK)
@@ -48,9 +48,7 @@ def make_base_checkpoint(
     set_seed(seed)
     vocabulary_size = len(tokenizer)
     model = make_llama(vocabulary_size) if causal else make_bert(vocabulary_size)
-    with whole_files(folder) as partial:
-        model.save_pretrained(partial)
-        tokenizer.save_pretrained(partial)
+    save_checkpoint(model, tokenizer, Path(folder))
 
 
 def make_bert(vocabulary_size: int) -> BertForMaskedLM:

@@ -23,7 +23,7 @@ from transformers import (
 from transformers.utils import logging
 
 from biasgrid.base.faults import Fault, InputError
-from biasgrid.base.files import whole_files
+from biasgrid.base.files import each_file_whole
 from biasgrid.base.sections import Hyperparameters
 from biasgrid.inference.checkpoints.checkpoint import (
     ModelError,
@@ -256,8 +256,12 @@ def check_sequence_lengths(
 
 
 def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Saves a checkpoint to a temporary folder first, so that readers never see a partial file."""
-    with whole_files(folder) as partial:
+    """Saves a model and its tokenizer to a folder, which is made if it is missing.
+
+    No file is ever seen half-written, but old and new files may be seen together while they move;
+    see `each_file_whole`, also for errors and what the folder must be.
+    """
+    with each_file_whole(folder) as partial:
         model.save_pretrained(partial)
         tokenizer.save_pretrained(partial)
 

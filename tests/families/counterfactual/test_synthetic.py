@@ -23,7 +23,7 @@ from biasgrid.families.synthetic import SyntheticBias, write_synthetic
 from biasgrid.tables.files import read_provenance, read_table, validate_table
 from biasgrid.tables.measures import SYNTHETIC
 from biasgrid.tables.metric import parse_options
-from biasgrid.training.corpora import words_for
+from biasgrid.training.corpora import dataset_words
 from biasgrid.training.strength import Strength
 from biasgrid.training.tiny import make_base_checkpoint
 from biasgrid.training.train import Hyperparameters, train
@@ -324,7 +324,7 @@ def test_trained_classifiers_have_the_synthetic_effects(kind: str, tmp_path: Pat
         family, {task: cases}, synthetic_biases, {task: "corpus.jsonl"}, path, {"seed": 1}
     )
     assert read_provenance(path) == {"seed": 1}
-    make_base_checkpoint(words_for(task, (tmp_path / "words.json").read_text()), base, seed=1)
+    make_base_checkpoint(dataset_words(task, (tmp_path / "words.json").read_text()), base, seed=1)
     hyperparameters = Hyperparameters(epochs=4, batch_size=16, learning_rate=3e-3, max_length=32)
     both = []
     for strength in strengths:
