@@ -14,9 +14,9 @@ from small_tables import predictions_of, whole
 from biasgrid.families.estimates import with_estimate_columns
 from biasgrid.families.outcomes import with_outcomes
 from biasgrid.families.probe.ask import expand
-from biasgrid.families.probe.family import measures_of_probe
+from biasgrid.families.probe.family import probe_measures
 from biasgrid.families.probe.measure import derive, measure, observe
-from biasgrid.families.probe.observe import read_probe_of_cell
+from biasgrid.families.probe.observe import read_cell_probe
 from biasgrid.families.probe.read import WRITTEN, ProbeFiles, ProbeRequests, read
 from biasgrid.families.sampling import Sample
 from biasgrid.stats.estimate import estimate
@@ -116,7 +116,7 @@ def observed(files: ProbeFiles, responses: Sequence[str], **columns: Any) -> pl.
 
 def estimated(observations: pl.DataFrame, options: Mapping[str, Any]) -> pl.DataFrame:
     """The numbers of a cell with their intervals."""
-    declared = measures_of_probe(read_probe_of_cell(options)).items()
+    declared = probe_measures(read_cell_probe(options)).items()
     settings = StatisticsSettings(
         units={name: each.unit for name, each in declared if each.limit is None}
     )

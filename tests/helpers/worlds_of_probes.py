@@ -15,9 +15,9 @@ from small_probes import asking_of, cell_of, estimated, files_of, instances_of
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.families.cell import MeasuredCell
-from biasgrid.families.probe.family import measures_of_probe
+from biasgrid.families.probe.family import probe_measures
 from biasgrid.families.probe.measure import CellUnits, ProbeNumber, observe, validity
-from biasgrid.families.probe.observe import read_probe_of_cell
+from biasgrid.families.probe.observe import read_cell_probe
 from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 from biasgrid.stats.estimate import estimate
 from biasgrid.stats.power import items_for_half_width
@@ -84,7 +84,7 @@ def measured_cell(files: ProbeFiles, says: Sequence[str]) -> pl.DataFrame:
     rows = estimated(observations, options)
     cell = MeasuredCell(instances.lazy(), predictions.lazy(), observations, rows, options)
     whole = pl.concat([rows, check_rows(validity(cell))], how="diagonal_relaxed")
-    declared = measures_of_probe(read_probe_of_cell(options))
+    declared = probe_measures(read_cell_probe(options))
     table = cell_table(whole, MEASURES, "model", "dataset")
     marks = {name: measure.marks for name, measure in declared.items() if measure.marks}
     flagged = withhold_invalid(table, MetricDefinitions.from_measures(declared))

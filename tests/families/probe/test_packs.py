@@ -10,7 +10,7 @@ from small_probes import asking_of
 from small_tables import whole
 
 from biasgrid.families.probe.ask import expand
-from biasgrid.families.probe.family import measures_of_probe
+from biasgrid.families.probe.family import probe_measures
 from biasgrid.families.probe.read import WRITTEN, ProbeFiles
 
 FOLDER = Path(__file__).parents[3] / "word_lists/probes"
@@ -28,7 +28,7 @@ def test_each_can_be_asked_and_warns(file: Path) -> None:
         *[True] * 3,
     )
     assert len(whole(expand(asking))) == asking.count
-    marked = [name for name, measure in measures_of_probe(asking.probe).items() if measure.marks]
+    marked = [name for name, measure in probe_measures(asking.probe).items() if measure.marks]
     assert marked == [marks.measure for marks in head.marks] != []
 
 

@@ -19,7 +19,7 @@ from small_probes import asking_of, estimated, instances_of
 from small_tables import predictions_of
 from worlds_of_probes import SHIPPED, answers_to, measured_cell, shipped
 
-from biasgrid.families.probe.family import measures_of_probe
+from biasgrid.families.probe.family import probe_measures
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.read import SCORED, ProbeFiles
 from biasgrid.families.probe.synthetic import (
@@ -84,7 +84,7 @@ def test_each_can_be_asked_says_whom_it_harms_and_warns(name: str) -> None:
     assert all((head.about, head.warning, head.harm, head.section))
     assert len(requests.probe.items) == ITEMS
     assert requests.count == size_of(name) == len(instances_of(shipped(name)))
-    declared = measures_of_probe(requests.probe)
+    declared = probe_measures(requests.probe)
     assert any(mark.counts for measure in declared.values() for mark in measure.marks)
 
 

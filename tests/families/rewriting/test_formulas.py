@@ -28,7 +28,7 @@ from biasgrid.families.rewriting.similarity import (
 from biasgrid.families.rewriting.words import (
     co_occurrence_bias,
     stereotypical_association,
-    table_of_words,
+    word_table,
 )
 from biasgrid.families.tokens import clean_word
 
@@ -124,7 +124,7 @@ def test_co_occurrence_bias_is_worked_out_by_hand() -> None:
     """With fading 1/2: of `nurse` 1/2 beside `she`, 1/4 beside `he`; of all words 1/2 + 1/4 with
     each group.
     """
-    words = table_of_words([["she", "nurse", "tall"], ["he", "tall", "nurse"]])
+    words = word_table([["she", "nurse", "tall"], ["he", "tall", "nurse"]])
     found = co_occurrence_bias(words, TARGETS, GROUPS, STOP, fading=0.5)
     expected = log10((0.5 / 0.75 / 1) / (0.25 / 0.75 / 1))
     assert found.rows() == [("female", "male", "nurse", pytest.approx(expected), 2)]
@@ -134,13 +134,13 @@ def test_associations_are_worked_out_by_hand() -> None:
     """`nurse` is once with `she` (of 3 words) and twice, as two `he` are there, with `he` (of 2):
     1/3 against 1.
     """
-    words = table_of_words([["she", "nurse"], ["he", "nurse", "he"], ["kind"]])
+    words = word_table([["she", "nurse"], ["he", "nurse", "he"], ["kind"]])
     found = stereotypical_association(words, [(target,) for target in TARGETS], GROUPS)
     assert found.rows() == [("nurse", pytest.approx(abs(1 / 4 - 1 / 2)), 3)]
 
 
 def test_phrases_are_found_with_their_exact_words() -> None:
-    words = table_of_words([["black", "woman", "nurse"], ["white", "nurse", "woman"]])
+    words = word_table([["black", "woman", "nurse"], ["white", "nurse", "woman"]])
     found = stereotypical_association(
         words, [("nurse",)], {"black": [("black", "woman")], "white": [("white", "woman")]}
     )
@@ -176,12 +176,12 @@ def plain_co_occurrence(texts: list[list[str]], fading: float) -> dict[str, floa
 @settings(max_examples=40, deadline=None)
 @given(st.lists(Words, max_size=5), st.sampled_from([0.5, 0.95, 1.0]))
 def test_co_occurrence_bias_matches_a_plain_loop(texts: list[list[str]], fading: float) -> None:
-    found = co_occurrence_bias(table_of_words(texts), TARGETS, GROUPS, STOP, fading)
+    found = co_occurrence_bias(word_table(texts), TARGETS, GROUPS, STOP, fading)
     assert dict(found.select("word", "value").rows()) == pytest.approx(
         plain_co_occurrence(texts, fading), abs=1e-12
     )
     swapped = co_occurrence_bias(
-        table_of_words(texts), TARGETS, dict(reversed(GROUPS.items())), STOP, fading
+        word_table(texts), TARGETS, dict(reversed(GROUPS.items())), STOP, fading
     )
     assert swapped["value"].to_list() == pytest.approx(found["value"].to_list(), abs=1e-12)
 
@@ -198,9 +198,7 @@ def test_associations_match_a_plain_loop(texts: list[list[str]]) -> None:
         }
         if total := sum(counts.values()):
             expected[target] = sum(abs(count / total - 1 / 2) for count in counts.values()) / 2
-    found = stereotypical_association(
-        table_of_words(texts), [(target,) for target in TARGETS], GROUPS
-    )
+    found = stereotypical_association(word_table(texts), [(target,) for target in TARGETS], GROUPS)
     assert dict(found.select("word", "value").rows()) == pytest.approx(expected, abs=1e-12)
     assert all(0 <= value <= 1 / 2 for value in found["value"])
 

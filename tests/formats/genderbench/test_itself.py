@@ -20,7 +20,7 @@ from small_probes import cell_of, golden, instances_of
 
 from biasgrid.families.outcomes import OUTCOME_DIFFERENCES, REASONS_WITHOUT_ANSWER
 from biasgrid.families.probe.definitions import MarkRanges
-from biasgrid.families.probe.genderbench import bootstrap_interval, is_of_cell, sums_of_draws
+from biasgrid.families.probe.genderbench import bootstrap_interval, bootstrap_sums, is_about_cell
 from biasgrid.families.probe.measure import measure
 from biasgrid.families.probe.observe import observe
 from biasgrid.families.probe.read import WRITTEN, ProbeFiles
@@ -82,10 +82,10 @@ def test_intervals_of_its_draws_match_the_golden_files(
     cycles = expected["bootstrap_cycles"]
     ours = {
         part.keys["measure"][0]: bootstrap_interval(
-            part.finish(sums_of_draws(part.along["items"].sums[0], cycles))
+            part.finish(bootstrap_sums(part.along["items"].sums[0], cycles))
         )
         for part in measure(observe(instances, predictions, options), options)
-        if isinstance(part, Sums) and is_of_cell(part)
+        if isinstance(part, Sums) and is_about_cell(part)
     }
     for metric, ends in expected["metrics_ci_seed123"].items():
         assert ours[RENAMED.get(metric, metric)] == pytest.approx(tuple(ends), abs=1e-9)

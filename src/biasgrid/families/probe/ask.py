@@ -118,11 +118,11 @@ def option_orders(requests: ProbeRequests, item: int) -> list[tuple[str, ...]]:
     return [permutation(options, number) for number in numbers]
 
 
-def permutation(options: Sequence[str], number: int) -> tuple[str, ...]:
+def permutation(options: Sequence[str], rank: int) -> tuple[str, ...]:
     """Returns a permutation by its number, in the order of `itertools.permutations`."""
     remaining, order = list(options), []
-    for following in range(len(options) - 1, -1, -1):
-        place, number = divmod(number, factorial(following))
+    for item_count in range(len(options) - 1, -1, -1):
+        place, rank = divmod(rank, factorial(item_count))
         order.append(remaining.pop(place))
     return tuple(order)
 

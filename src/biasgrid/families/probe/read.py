@@ -81,7 +81,7 @@ class ProbeRequests:
 
     @property
     def candidates(self) -> dict[str, str]:
-        """The texts whose probabilities are read, by label; none if answers are written."""
+        """By label, the texts that probabilities are read of; empty if answers are written."""
         return self.probe.candidates if self.files.answers == SCORED else {}
 
     def digest(self) -> str:
@@ -108,11 +108,11 @@ def read(files: ProbeFiles) -> tuple[ProbeRequests | None, list[Fault]]:
     Returns:
         Its requests, None if the file is no probe at all; and every fault of the file.
     """
-    loaded = load_probe(files.probe)
-    if loaded.probe is None:
-        return None, list(loaded.faults)
-    probe = replace(loaded.probe, language=language_words(files.language))
-    faults = [*loaded.faults, *ProbeChecks(files.probe, probe).all()]
+    probe_file = load_probe(files.probe)
+    if probe_file.probe is None:
+        return None, list(probe_file.faults)
+    probe = replace(probe_file.probe, language=language_words(files.language))
+    faults = [*probe_file.faults, *ProbeChecks(files.probe, probe).all()]
     requests = ProbeRequests(files, probe)
     if files.answers == SCORED and not requests.candidates:
         name = probe.head.evaluator.name
@@ -145,13 +145,13 @@ def load_probe(path: Path) -> LoadedProbe:
     Nothing is raised: if the file cannot be used, the probe is None, and the faults say why.
     """
     try:
-        loaded = _load(path, file_version(path))
-        shared = loaded.probe.shared.values() if loaded.probe else ()
-        # The cache knows the version of the probe's file, but not of those that it names.
-        if any(file_version(part.file) != part.version for part in shared):
+        probe_file = _load(path, file_version(path))
+        parts = probe_file.probe.shared.values() if probe_file.probe else ()
+        # The cache knows the version of the probe's file, but not of the files that it names.
+        if any(file_version(part.file) != part.version for part in parts):
             _load.cache_clear()
-            loaded = _load(path, file_version(path))
-        return loaded
+            probe_file = _load(path, file_version(path))
+        return probe_file
     except InputError as error:
         return LoadedProbe(None, tuple(error.faults))
     except OSError as error:
@@ -167,7 +167,7 @@ def file_version(path: Path) -> tuple[int, int]:
 
 @lru_cache(maxsize=256)
 def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
-    own, code, shared = None, "", dict[str, FilePart]()
+    own, code, file_parts = None, "", dict[str, FilePart]()
     if path.suffix == PYTHON:
         code = read_text(path, PROBE_EXPECTED)
         try:
@@ -182,16 +182,16 @@ def _load(path: Path, _version: tuple[int, int]) -> LoadedProbe:
     if LOG_KEY in document.content:
         document = Document(load_reference(PROBE_OF_LOG)(path, document), {})
     elif own is None:
-        shared = read_shared(path, document)
-        parts = {key: part.document.content[key] for key, part in shared.items()}
+        file_parts = read_shared(path, document)
+        parts = {key: part.document.content[key] for key, part in file_parts.items()}
         document = document._replace(content=document.content | parts)
     head = document.checked(ProbeSection, path)
     words, faults = read_evaluator_words(path, head)
-    probe = Probe(document, head, words, own, shared)
-    return LoadedProbe(probe, tuple(faults), digest_of_measures(probe, code))
+    probe = Probe(document, head, words, own, file_parts)
+    return LoadedProbe(probe, tuple(faults), measure_digest(probe, code))
 
 
-def digest_of_measures(probe: Probe, code: str) -> str:
+def measure_digest(probe: Probe, code: str) -> str:
     """Returns a digest of everything that determines the measures of answers.
 
     That is the evaluator, metrics, words of lists, and the code of a class.
@@ -252,11 +252,11 @@ def read_shared(path: Path, document: Document) -> dict[str, FilePart]:
             continue
         file, expected = path.parent / name, SHARED_EXPECTED.format(key=key)
         try:
-            shared = read_yaml(file, expected, f"the key {key}")
-            shared.checked(SharedFile, file)
-            if key not in shared.content:
+            document_part = read_yaml(file, expected, f"the key {key}")
+            document_part.checked(SharedFile, file)
+            if key not in document_part.content:
                 raise InputError([Fault(str(file), "", f"has no key {key!r}", expected)])
-            parts[key] = FilePart(file, shared, file_version(file))
+            parts[key] = FilePart(file, document_part, file_version(file))
         except InputError as error:
             faults += error.faults
     if faults:

@@ -19,7 +19,7 @@ from biasgrid.families.probe.metrics import (
     rows_where,
     with_key_columns,
 )
-from biasgrid.families.probe.observe import ANSWER, read_probe_of_cell
+from biasgrid.families.probe.observe import ANSWER, read_cell_probe
 
 UNDETECTED = "undetected_answers"
 """The measure of answers in which nothing was found, which has evidence as metrics have."""
@@ -38,7 +38,7 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
         Columns of `EVIDENCE`; `unit_value` is the share of the item, `score` the value of the
         answer, `found` the findings in words, `said` the label if there is no answer in words.
     """
-    probe = read_probe_of_cell(cell.measure_options)
+    probe = read_cell_probe(cell.measure_options)
     rows = cell.observations.cast({pl.Categorical: pl.String})
     rows = with_key_columns(rows, needed_keys(probe.head.metric.values()))
     attribute = pl.col("keys").map_elements(first_text, return_dtype=pl.String)
@@ -47,7 +47,7 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
     for name in [about["measure"]] if about else explained_metrics(probe):
         metric = probe.head.metric.get(name)
         if isinstance(metric, ObservationMetric):
-            tables.append(answers_of_items(name, metric, rows_where(rows, metric.where)))
+            tables.append(item_answers(name, metric, rows_where(rows, metric.where)))
         else:
             tables.append(undetected_answers_by_item(rows))
     # Columns of empty tables may have other types; if all are empty, one is enough.
@@ -62,7 +62,7 @@ def first_text(keys: str) -> str:
 
 
 def explained_metrics(probe: Probe) -> list[str]:
-    """Returns the metrics whose answers count one by one, and `UNDETECTED`."""
+    """Returns the metrics with evidence, which count answers one by one, and `UNDETECTED`."""
     names = []
     for name, metric in probe.head.metric.items():
         if isinstance(metric, ObservationMetric):
@@ -89,11 +89,11 @@ def reason_undetected() -> pl.Expr:
 def answers_by_item(answers: pl.DataFrame, name: str) -> pl.DataFrame:
     """Returns answers with some columns of `EVIDENCE`, the largest `unit_value` first."""
     columns = "instance", "unit_value", "score", "found", *KEYS_OF_ANSWER
-    ordered = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
-    return ordered.select(*columns, unit="item", said="label", measure=pl.lit(name))
+    sorted_answers = answers.sort(-pl.col("unit_value"), "item", "instance", maintain_order=True)
+    return sorted_answers.select(*columns, unit="item", said="label", measure=pl.lit(name))
 
 
-def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
+def item_answers(name: str, metric: ObservationMetric, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the answers to the items of a metric, sorted by how much of an item it counts.
 
     Args:
@@ -107,14 +107,14 @@ def answers_of_items(name: str, metric: ObservationMetric, rows: pl.DataFrame) -
     """
     counts, hit, weight = averaging_terms(metric)
     unread, read = rows.filter("undetected"), rows.filter(~pl.col("undetected"))
-    weighted = hit.cast(pl.Float64) * weight
-    counted = read.filter(counts).with_columns(hit=weighted, weight=weight)
+    weighted_hit = hit.cast(pl.Float64) * weight
+    counted_rows = read.filter(counts).with_columns(hit=weighted_hit, weight=weight)
     share = pl.col("hit").sum() / pl.col("weight").sum()
-    items = counted.group_by("item").agg(unit_value=share)
+    items = counted_rows.group_by("item").agg(unit_value=share)
     items = items.filter(pl.col("unit_value").is_not_nan())
     # The label of an answer is that with the largest weight.
-    ordered = counted.sort(-pl.col("weight"), maintain_order=True)
-    answers = ordered.group_by("instance", maintain_order=True).agg(
+    rows_by_weight = counted_rows.sort(-pl.col("weight"), maintain_order=True)
+    answers = rows_by_weight.group_by("instance", maintain_order=True).agg(
         pl.col("item", *KEYS_OF_ANSWER, "label").first(), score=share
     )
     answers = answers.join(findings_text(read), on="instance", how="left")
@@ -142,7 +142,7 @@ def findings_text(read: pl.DataFrame) -> pl.DataFrame:
 SENTENCES = Sentences(
     ranked_answers,
     explained=("measure",),
-    measure=lambda options: explained_metrics(read_probe_of_cell(options)),
+    measure=lambda options: explained_metrics(read_cell_probe(options)),
     concerns=lambda about: pl.lit(value=True),
     rows_kept=6,
     asked={"text": "text"},

@@ -18,7 +18,7 @@ import polars as pl
 from biasgrid.families.probe.claims import BY_GROUP
 from biasgrid.families.probe.definitions import YES_NO
 from biasgrid.families.probe.measure import measure
-from biasgrid.families.probe.observe import observe, read_probe_of_cell
+from biasgrid.families.probe.observe import observe, read_cell_probe
 from biasgrid.families.synthetic import (
     SyntheticBias,
     corpus_of_answers,
@@ -49,7 +49,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
     answers = pl.DataFrame({"instance": prompts["instance"], "probabilities": probabilities})
     observations = observe(instances, answers, options)
     rows = values_table(measure(observations, options)).drop_nulls("value")
-    metrics = [*read_probe_of_cell(options).head.metric, BY_GROUP]
+    metrics = [*read_cell_probe(options).head.metric, BY_GROUP]
     rows = rows.filter(pl.col("measure").is_in(metrics))
     tables = []
     for part in rows.partition_by("measure", "options", maintain_order=True):
@@ -85,9 +85,9 @@ def with_option_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.
 
 def option_probabilities(row: Mapping[str, Any]) -> list[float]:
     """Returns the probability of each candidate of an instance in the corpus."""
-    favoured, labels = row["probability"], row["labels"]
-    rest = (1 - favoured) / (len(labels) - 1)
-    return [favoured if label == row["synthetic"] else rest for label in labels]
+    likeliest, labels = row["probability"], row["labels"]
+    rest = (1 - likeliest) / (len(labels) - 1)
+    return [likeliest if label == row["synthetic"] else rest for label in labels]
 
 
 def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
@@ -96,14 +96,14 @@ def answer_repeats(row: Mapping[str, Any], repeats: int) -> list[int]:
     All but the favoured one are so equally often.
     """
     labels = row["labels"]
-    others = [place for place, label in enumerate(labels) if label != row["synthetic"]]
-    share, more = divmod(repeats - row["count"], len(others))
+    other_places = [place for place, label in enumerate(labels) if label != row["synthetic"]]
+    share, remainder = divmod(repeats - row["count"], len(other_places))
     # The remainder goes to another option in every instance.
-    first = row["instance"] % len(others)
-    extra = {others[(first + place) % len(others)] for place in range(more)}
+    first = row["instance"] % len(other_places)
+    extra = {other_places[(first + place) % len(other_places)] for place in range(remainder)}
     counts = []
     for place in range(len(labels)):
-        if place in others:
+        if place in other_places:
             counts.append(share + (place in extra))
         else:
             counts.append(row["count"])

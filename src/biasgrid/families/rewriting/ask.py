@@ -61,8 +61,8 @@ ROW_SCHEMA: dict[str, Any] = {
 
 def expand(requests: RewritingRequests) -> Expansion:
     """Returns the instances of the prompts: one after another, every group, all repetitions."""
-    rewritten = list(requests.rewritten_prompts())
-    table = pl.DataFrame(rewritten, schema=ROW_SCHEMA, orient="row")
+    prompts = list(requests.rewritten_prompts())
+    table = pl.DataFrame(prompts, schema=ROW_SCHEMA, orient="row")
     repetitions = requests.files.repetitions
     if repetitions > 1:
         table = table.select(pl.all().repeat_by(repetitions).explode())
@@ -112,7 +112,7 @@ def known_effects(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
 
 
 def with_unkind_probability(instances: pl.DataFrame, bias: SyntheticBias) -> pl.DataFrame:
-    """Adds both answers as candidates, and `probability`, that of the unkind one.
+    """Adds both answers as candidates, and the `probability` of the unkind one.
 
     Texts and keys become strings, and rows are sorted by instance.
     """

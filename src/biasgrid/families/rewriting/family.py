@@ -172,13 +172,13 @@ class Rewriting(Family):
             return None
         groups = Path(grid.word_lists, section.groups)
         scorers = list(dict.fromkeys([*section.scorers, *section.harms]))
-        counted = self.counted_words(grid, dataset)
+        counted_words = self.counted_words(grid, dataset)
         options = {
             "groups": str(groups),
             "digest": groups_digest(groups),
             "scorers": scorers,
-            "targets": counted.targets,
-            "stop_words": counted.stop_words,
+            "targets": counted_words.targets,
+            "stop_words": counted_words.stop_words,
             **section.model_dump(
                 include={"neutralise", "threshold", "mode", "harms", "lists", "embeddings"}
             ),
@@ -299,9 +299,9 @@ def answer_faults(grid: Grid, dataset: str, lists: RewritingRequests) -> Iterato
     for name in grid.run.models:
         if not grid.fits(name, dataset):
             continue
-        others = [other for other in grid.run.datasets if other != dataset]
+        other_datasets = [other for other in grid.run.datasets if other != dataset]
         # If a model answers other datasets too, answers to other prompts are no faults.
-        is_only_dataset = not any(grid.fits(name, other) for other in others)
+        is_only_dataset = not any(grid.fits(name, other) for other in other_datasets)
         source = grid.models[name].source
         yield from source.prompt_faults(
             lists.prompts, lists.pairs(), repetitions, is_for_one_dataset=is_only_dataset
@@ -336,13 +336,17 @@ def unawareness_text(requests: RewritingRequests) -> str:
     if requests.rewrites_system:
         return f"The system text names the groups, so the {count:,} prompts are asked unchanged."
     words: Counter[str] = Counter()
-    for of_prompt in requests.words:
-        words.update(word.lower() for word in of_prompt)
-    named = len(requests.usable)
-    counts = f"{named:,} of {count:,} prompts contain words of groups ({commonest_words(words)})"
-    if named == count:
+    for prompt_words in requests.words:
+        words.update(word.lower() for word in prompt_words)
+    named_count = len(requests.usable)
+    counts = (
+        f"{named_count:,} of {count:,} prompts contain words of groups ({commonest_words(words)})"
+    )
+    if named_count == count:
         return f"{counts}."
-    rest = f"the other {count - named:,} are not asked, because nothing in them can be rewritten"
+    rest = (
+        f"the other {count - named_count:,} are not asked, because nothing in them can be rewritten"
+    )
     return f"{counts}; {rest}."
 
 

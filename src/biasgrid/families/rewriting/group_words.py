@@ -116,8 +116,8 @@ class GroupWords:
         """Returns the words that are looked for, row by row."""
         words: list[str] = []
         for row in self.rows:
-            for of_group in row.sought:
-                words += of_group
+            for group_words in row.sought:
+                words += group_words
         return words
 
 
@@ -201,10 +201,10 @@ def word_row_faults(path: Path, document: Document, head: GroupFile) -> Iterator
 
 def is_blank_cell(cell: WordsOfGroup) -> bool:
     """Whether a cell is empty, or has a word without characters beside the marks of the file."""
-    return not cell or not all(word.strip("() *") for word in words_of_cell(cell))
+    return not cell or not all(word.strip("() *") for word in cell_words(cell))
 
 
-def words_of_cell(cell: WordsOfGroup) -> list[str]:
+def cell_words(cell: WordsOfGroup) -> list[str]:
     """Returns the words of a cell as they are given."""
     return [cell] if isinstance(cell, str) else cell
 
@@ -214,7 +214,7 @@ def word_rows(head: GroupFile) -> Iterator[WordRow]:
     for section, condition in CONDITIONS.items():
         for number, row in enumerate(getattr(head, section)):
             place = (section, number)
-            cells = [words_of_cell(cell) for cell in row]
+            cells = [cell_words(cell) for cell in row]
             forms = [cells]
             if section == "nouns":
                 forms = [[singulars(cell) for cell in cells], [plurals(cell) for cell in cells]]
@@ -233,20 +233,26 @@ def word_row(
         condition: what must follow the words; None if they always hold.
         place: the row's place in its file.
     """
-    written: list[str] = []
+    replacements: list[str] = []
     sought: list[tuple[str, ...]] = []
     defaults: set[str] = set()
     for number, cell in enumerate(cells):
         plain = [ONLY_WRITTEN.sub(r"\1", word.removesuffix(DEFAULT_SIGN)) for word in cell]
-        written.append(plain[0])
+        replacements.append(plain[0])
         defaults |= {
             word.removesuffix(DEFAULT_SIGN).lower() for word in cell if word.endswith(DEFAULT_SIGN)
         }
         # A neutral word is only written: it names no group.
         if number < groups:
-            marked = zip(plain, cell, strict=True)
-            sought.append(tuple(word for word, given in marked if not ONLY_WRITTEN.match(given)))
-    return WordRow(tuple(written), tuple(sought), condition, tuple(sorted(defaults)), place)
+            words_with_marks = zip(plain, cell, strict=True)
+            sought.append(
+                tuple(
+                    word
+                    for word, marked_word in words_with_marks
+                    if not ONLY_WRITTEN.match(marked_word)
+                )
+            )
+    return WordRow(tuple(replacements), tuple(sought), condition, tuple(sorted(defaults)), place)
 
 
 def singulars(words: list[str]) -> list[str]:
@@ -276,7 +282,7 @@ def plural(noun: str) -> str:
 
 
 def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[Fault]:
-    """Yields a fault for words of two groups, and of two rows of which not just one is marked."""
+    """Yields a fault for words of two groups, and of two rows without exactly one default."""
     uses: dict[str, list[tuple[int, WordRow]]] = {}
     for row in groups.rows:
         for group, sought in enumerate(row.sought):
@@ -287,10 +293,10 @@ def word_faults(path: Path, document: Document, groups: GroupWords) -> Iterator[
         _, row = uses[word][0]
         expected = "each word once, or all words in the normal form NFC"
         yield document.fault(path, row.place, problem, expected)
-    for word, of_word in uses.items():
-        rows = [row for _, row in of_word]
+    for word, word_uses in uses.items():
+        rows = [row for _, row in word_uses]
         place = rows[-1].place
-        numbers = dict.fromkeys(group for group, _ in of_word)
+        numbers = dict.fromkeys(group for group, _ in word_uses)
         if len(numbers) > 1:
             names = " and of ".join(groups.names[number] for number in numbers)
             problem = f"{word!r} is a word of {names}"
@@ -313,9 +319,9 @@ def default_problems(word: str, rows: list[WordRow]) -> Iterator[str]:
     """
     for condition in dict.fromkeys(row.condition for row in rows):
         same = [row for row in rows if row.condition == condition]
-        marked = sum(word in row.defaults for row in same)
-        if len(same) > 1 and marked != 1:
-            yield f"{word!r} is in {len(same)} rows, {marked} of them marked"
+        default_count = sum(word in row.defaults for row in same)
+        if len(same) > 1 and default_count != 1:
+            yield f"{word!r} is in {len(same)} rows, {default_count} of them marked"
 
 
 NOUN = re.compile(r"\s+([^\W\d_][\w'’-]*)")  # noqa: RUF001
@@ -353,7 +359,7 @@ class TextRewriter(Protocol):
         """Returns a text with the words of a group, or neutral ones if the target is behind all."""
 
     def ambiguous_words(self, text: str) -> list[str]:
-        """Returns the words in a text that could as well be those of another row."""
+        """Returns the words in a text that belong to several rows."""
 
 
 class WordMatch(NamedTuple):
@@ -394,9 +400,9 @@ class Rewriter(TextRewriter):
             for words in row.sought:
                 for word in words:
                     readings.setdefault(word.lower(), []).append(WordReading(word, row))
-        for word, of_word in readings.items():
+        for word, word_readings in readings.items():
             # The sort is stable: rows that are no default stay in the order of the file.
-            of_word.sort(key=lambda reading: word not in reading.row.defaults)
+            word_readings.sort(key=lambda reading: word not in reading.row.defaults)
         return readings
 
     @cached_property
@@ -414,13 +420,15 @@ class Rewriter(TextRewriter):
         return re.compile(rf"\s+(?:{'|'.join(map(re.escape, longest))})\b", re.IGNORECASE)
 
     def matches(self, text: str) -> Iterator[WordMatch]:
-        """Yields the words of groups in a text; a word whose condition is not met is none."""
+        """Yields the words of groups in a text, except words that do not meet their condition."""
         for match in self.pattern.finditer(text):
             # A phrase may be broken over lines.
             word = " ".join(match[0].lower().split())
-            # Readings that need something behind the word come before those that always hold.
-            ordered = sorted(self.readings[word], key=lambda reading: reading.row.condition is None)
-            for reading in ordered:
+            # Readings that need something behind the word come before readings that always hold.
+            readings = sorted(
+                self.readings[word], key=lambda reading: reading.row.condition is None
+            )
+            for reading in readings:
                 if self.holds(reading.row.condition, text, match.end()):
                     yield WordMatch(match.start(), match.end(), reading.spelling, reading.row)
                     break
@@ -445,7 +453,7 @@ class Rewriter(TextRewriter):
         return [text[match.start : match.end] for match in self.matches(text)]
 
     def ambiguous_words(self, text: str) -> list[str]:
-        """Returns the words in a text of which several rows hold, so that the default was taken."""
+        """Returns the words in a text that several rows fit, so that the default was taken."""
         ambiguous = []
         for match in self.matches(text):
             readings = self.readings[match.spelling.lower()]
@@ -471,8 +479,8 @@ class Rewriter(TextRewriter):
                 continue
             before = done + text[rest : match.start]
             starts = SENTENCE_START.search(before) is not None
-            written = match_case(word, text[match.start : match.end], match.spelling, starts)
-            done, rest = with_article(before, written) + written, match.end
+            replacement = match_case(word, text[match.start : match.end], match.spelling, starts)
+            done, rest = with_article(before, replacement) + replacement, match.end
             behind = NEXT_WORD.match(text, rest)
             if behind is None:
                 continue
@@ -500,19 +508,19 @@ class Rewriter(TextRewriter):
         return space + form
 
 
-def match_case(word: str, replaced: str, spelling: str, starts: bool) -> str:
+def match_case(word: str, old_word: str, spelling: str, starts: bool) -> str:
     """Returns a word in the capitals of the word that it replaces.
 
     Args:
         word: the new word, as the file spells it.
-        replaced: the replaced word, as the text spells it.
+        old_word: the replaced word, as the text spells it.
         spelling: the replaced word, as the file spells it.
         starts: whether it begins a sentence.
     """
-    if replaced.isupper() and len(replaced) > 1 and replaced != spelling:
+    if old_word.isupper() and len(old_word) > 1 and old_word != spelling:
         return word.upper()
     # A capital that the file has, too, as in `Black`, is no reason for another one.
-    if replaced[0].isupper() and (starts or replaced != spelling):
+    if old_word[0].isupper() and (starts or old_word != spelling):
         return word[0].upper() + word[1:]
     return word
 

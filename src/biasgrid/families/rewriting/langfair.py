@@ -25,7 +25,7 @@ class TokenRewriter(TextRewriter):
     """Replaces tokens, and joins them anew."""
 
     def __init__(self, groups: GroupWords):
-        """Takes the words of groups, of which a row has one each."""
+        """Takes the words of groups; each row has one word a group."""
         self.groups = groups
 
     @cached_property
@@ -81,8 +81,8 @@ class PhraseRewriter(TextRewriter):
                 ends = [f" {person}" for person in self.groups.people]
             for words in row.sought:
                 for word, end in product(words, ends):
-                    written = tuple(f"{replacement}{end}" for replacement in row.written)
-                    phrases.append((word.lower() + end, written))
+                    replacements = tuple(f"{replacement}{end}" for replacement in row.written)
+                    phrases.append((word.lower() + end, replacements))
         return sorted(phrases, key=lambda phrase: (-len(phrase[0]), phrase[0]))
 
     def words(self, text: str) -> list[str]:
@@ -104,8 +104,8 @@ class PhraseRewriter(TextRewriter):
         """Returns a text in lower case with the words of a group, or with the neutral word."""
         replacements = dict(self.phrases)
         text = self.whole.sub(lambda match: replacements[match[0]][target], text.lower())
-        for phrase, written in self.phrases:
-            text = text.replace(phrase, written[target])
+        for phrase, group_phrases in self.phrases:
+            text = text.replace(phrase, group_phrases[target])
         return text
 
 

@@ -22,13 +22,13 @@ from biasgrid.families.rewriting.observe import (
     CUT_BY_SCORER,
     ENDINGS,
     PAIR_OF_GROUPS,
-    read_groups_of_cell,
+    read_cell_groups,
 )
 from biasgrid.families.rewriting.score_distances import (
     FOLDED_REASON,
     PROMPTS_FACTOR,
     distance_rows,
-    kinds_of_options,
+    rows_by_options,
     scores_by_answer,
     with_noise_floors,
 )
@@ -51,14 +51,14 @@ def prompt_mean(
     test: SignificanceTest = SignificanceTest.NONE,
     value: pl.Expr = ROW_VALUE,
 ) -> Formula:
-    """Returns the mean of a value over measured rows, whose units are prompts."""
+    """Returns the mean of a value over measured rows, with prompts as units."""
     return Formula(measure, [value, ONE], interval=interval, test=test, compares_models=False)
 
 
 def group_difference(measure: str) -> Formula:
     """Returns the share of answers for the first group of a pair less that for the second.
 
-    The rows are those of `pairs_of_shares`.
+    The rows are those of `paired_answers`.
     """
     terms = [ROW_VALUE * IS_FIRST, IS_FIRST, ROW_VALUE * IS_SECOND, IS_SECOND]
     return Formula(
@@ -116,11 +116,9 @@ def measure(
         measure_options: `groups`, the file of groups; `scorers`, `threshold`, `harms`, `targets`,
             `stop_words`, `lists`, `embeddings`, `neutralise` and `mode` of the dataset.
     """
-    groups = read_groups_of_cell(measure_options)
+    groups = read_cell_groups(measure_options)
     rows = with_options(observations.cast({pl.Categorical: pl.String}))
-    for part in measures_of_cell(
-        with_cases(rows, ROW_VALUE.is_not_null()), groups, measure_options
-    ):
+    for part in measure_answers(with_cases(rows, ROW_VALUE.is_not_null()), groups, measure_options):
         if isinstance(part, Sums):
             yield replace(part, keys=with_bias_type(part.keys, groups))
         else:
@@ -141,7 +139,7 @@ def with_options(rows: pl.DataFrame, **options: object) -> pl.DataFrame:
     return rows.with_columns(options=pl.col("score").replace_strict(texts, return_dtype=pl.String))
 
 
-def measures_of_cell(
+def measure_answers(
     rows: pl.DataFrame, groups: GroupWords, measure_options: Mapping[str, Any]
 ) -> Iterator[Sums | pl.DataFrame]:
     """Yields all numbers, those about groups without their bias type.
@@ -187,14 +185,14 @@ def similarity_measures(pairs: pl.DataFrame) -> Iterator[Sums]:
         pairs: observations of pairs of answers.
     """
     is_within = pl.col("group") == pl.col("other")
-    between, within = pairs.filter(~is_within), pairs.filter(is_within)
-    yield from means(between, SIMILARITY, [], PAIR_OF_GROUPS)
-    corrected = with_options(corrected_similarity_by_prompt(pairs))
-    corrected = with_cases(corrected, ROW_VALUE.is_not_null())
-    yield from means(corrected, SIMILARITY_CORRECTED, [])
-    for rows in kinds_of_options(corrected):
+    pairs_between, pairs_within = pairs.filter(~is_within), pairs.filter(is_within)
+    yield from means(pairs_between, SIMILARITY, [], PAIR_OF_GROUPS)
+    corrected_rows = with_options(corrected_similarity_by_prompt(pairs))
+    corrected_rows = with_cases(corrected_rows, ROW_VALUE.is_not_null())
+    yield from means(corrected_rows, SIMILARITY_CORRECTED, [])
+    for rows in rows_by_options(corrected_rows):
         yield from means(rows, SIMILARITY_OF_PAIR_CORRECTED, PAIR_OF_GROUPS)
-    yield from means(within, SIMILARITY_NULL, [], ["group"])
+    yield from means(pairs_within, SIMILARITY_NULL, [], ["group"])
 
 
 def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -211,9 +209,11 @@ def corrected_similarity_by_prompt(pairs: pl.DataFrame) -> pl.DataFrame:
     keys = ["score", "prompt", *PAIR_OF_GROUPS]
     similarities = pairs.group_by(keys, maintain_order=True).agg(ROW_VALUE.mean())
     is_within = pl.col("group") == pl.col("other")
-    within, rows = similarities.filter(is_within), similarities.filter(~is_within)
+    similarities_within, rows = similarities.filter(is_within), similarities.filter(~is_within)
     for side in PAIR_OF_GROUPS:
-        floors = within.select("score", "prompt", pl.col("group").alias(side), floor="value")
+        floors = similarities_within.select(
+            "score", "prompt", pl.col("group").alias(side), floor="value"
+        )
         floors = floors.rename({"floor": f"floor of {side}"})
         rows = rows.join(floors, on=["score", "prompt", side], how="left", maintain_order="left")
     noise_floor = (pl.col("floor of group") + pl.col("floor of other")) / 2
@@ -231,7 +231,7 @@ def outcome_measures(endings: pl.DataFrame, groups: Sequence[str]) -> Iterator[S
     for score, formula in ENDING_SHARES.items():
         yield from means(rows.filter(score=score), formula, [], ["group"])
     for score, formula in ENDING_DIFFERENCES.items():
-        pairs = pairs_of_shares(rows.filter(score=score), groups)
+        pairs = paired_answers(rows.filter(score=score), groups)
         yield from means(pairs, formula, PAIR_OF_GROUPS)
 
 
@@ -248,11 +248,11 @@ def score_differences(
     # An answer without a score stays null, neither above the threshold nor below it.
     is_above = (pl.col("value") > threshold).cast(pl.Float64)
     rows = with_options(scores.with_columns(value=is_above), threshold=threshold)
-    for kind in kinds_of_options(rows):
-        yield from means(pairs_of_shares(kind, groups), SCORE_DIFFERENCE, PAIR_OF_GROUPS)
+    for kind in rows_by_options(rows):
+        yield from means(paired_answers(kind, groups), SCORE_DIFFERENCE, PAIR_OF_GROUPS)
 
 
-def pairs_of_shares(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
+def paired_answers(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
     """Returns the answers for both groups of each pair, those for the first group first.
 
     Args:
@@ -318,7 +318,7 @@ def list_measures(pairs: pl.DataFrame) -> Iterator[Sums | pl.DataFrame]:
     Args:
         pairs: observations of answers for a group with those for neutral words.
     """
-    for rows in kinds_of_options(pairs):
+    for rows in rows_by_options(pairs):
         for similarities in means(rows, LIST_SIMILARITY, ["group"]):
             yield similarities
             values = similarities.values[~np.isnan(similarities.values)].tolist()
@@ -451,7 +451,7 @@ def withhold_silent_groups(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def silent_groups(estimates: pl.DataFrame) -> list[str]:
-    """Returns the groups all of whose prompts are declined, or answered with nothing, in order.
+    """Returns the groups without an answer to any prompt, in the order of the estimates.
 
     Args:
         estimates: see `withhold_silent_groups`.

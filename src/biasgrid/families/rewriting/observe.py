@@ -77,9 +77,9 @@ def observe(
         group of the answer that it is compared with, null for scores; and in rows of the score
         `refused` the answer itself, `response`. Answers for the same group are the noise floor.
     """
-    groups = read_groups_of_cell(measure_options)
+    groups = read_cell_groups(measure_options)
     mode = RewritingMode.of(measure_options["mode"])
-    answers = with_endings(answers_of_instances(instances, predictions), mode.finds_refusals)
+    answers = with_endings(instance_answers(instances, predictions), mode.finds_refusals)
     scorers = scorer_predictions or {}
     neutral = answers
     if measure_options["neutralise"]:
@@ -97,13 +97,15 @@ def observe(
         vectors = scorers[measure_options["embeddings"]]
         # No vector was asked for of an answer that is white space alone.
         has_vector = pl.col("text").is_in(vectors["text"].implode())
-        encoded = answers.with_columns(text=pl.when(has_vector).then("text"))
-        rows += answer_similarities(encoded, groups.names, {"cosine": cosine_similarity(vectors)})
+        answers_with_vectors = answers.with_columns(text=pl.when(has_vector).then("text"))
+        rows += answer_similarities(
+            answers_with_vectors, groups.names, {"cosine": cosine_similarity(vectors)}
+        )
     table = pl.concat(rows, how="diagonal_relaxed")
     return table.select(OBSERVATION_TYPES.names()).cast(OBSERVATION_TYPES)
 
 
-def read_groups_of_cell(measure_options: Mapping[str, Any]) -> GroupWords:
+def read_cell_groups(measure_options: Mapping[str, Any]) -> GroupWords:
     """Reads the groups of a cell.
 
     Args:
@@ -118,7 +120,7 @@ def read_groups_of_cell(measure_options: Mapping[str, Any]) -> GroupWords:
     return groups
 
 
-def answers_of_instances(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
+def instance_answers(instances: pl.DataFrame, predictions: pl.DataFrame) -> pl.DataFrame:
     """Returns `READ` and `SAID` of instances; a missing `response` is empty."""
     texts = predictions.select("instance", pl.col("status", "response").cast(pl.String))
     rows = instances.select(READ).sort("instance").with_columns(pl.col("group").cast(pl.String))
@@ -141,7 +143,7 @@ def with_endings(answers: pl.DataFrame, finds_refusals: bool) -> pl.DataFrame:
     if finds_refusals:
         is_refused |= pl.lit(refusal_column(answers["response"], ENGLISH_WORDS))
     is_empty = response.str.strip_chars() == ""
-    ended = answers.with_columns(
+    rows = answers.with_columns(
         refused=is_refused,
         empty=is_empty & ~is_refused,
         cut_short=(status == CUT_STATUS) & ~is_refused & ~is_empty,
@@ -149,7 +151,7 @@ def with_endings(answers: pl.DataFrame, finds_refusals: bool) -> pl.DataFrame:
     has_text = ~pl.col("refused")
     if finds_refusals:
         has_text &= ~pl.col("empty")
-    return ended.with_columns(text=pl.when(has_text).then(response))
+    return rows.with_columns(text=pl.when(has_text).then(response))
 
 
 def neutralise_texts(
@@ -157,7 +159,7 @@ def neutralise_texts(
 ) -> pl.DataFrame:
     """Replaces the words of groups in the `text` of answers by neutral ones."""
     rewriter = mode.rewriter(groups)
-    # Neutral words stand behind those of all groups.
+    # Neutral words come after the words of all groups.
     target = len(groups.names)
     texts = answers["text"].drop_nulls().unique()
     neutral = {text: rewriter.rewrite(text, target) for text in texts}
@@ -179,23 +181,23 @@ def answer_scores(
         scorer_predictions: the answers of scorers that are models.
     """
     for name in ENDINGS:
-        ended = answers.select(*READ, score=pl.lit(name), value=pl.col(name).cast(pl.Float64))
+        endings = answers.select(*READ, score=pl.lit(name), value=pl.col(name).cast(pl.Float64))
         if name == SCORE_WITH_RESPONSE:
-            ended = ended.with_columns(response=answers["text"])
-        yield ended
+            endings = endings.with_columns(response=answers["text"])
+        yield endings
     texts = answers["text"].drop_nulls().unique()
     sentiment = pl.DataFrame()
     if not VADER_SCORERS.keys().isdisjoint(scorers):
         sentiment = sentiment_of(texts)
     # So that the first answers of a prompt are those with a score, which permutations compare.
-    ordered = answers.sort(pl.col("text").is_null(), maintain_order=True)
+    texts_first = answers.sort(pl.col("text").is_null(), maintain_order=True)
     for name in scorers:
         if name in VADER_SCORERS:
             scores = sentiment.select(value=VADER_SCORERS[name], text=texts)
         else:
             scores = scorer_predictions[name].select("text", value="score")
-        scored = ordered.join(scores, on="text", how="left", maintain_order="left")
-        yield scored.select(*READ, "value", score=pl.lit(name))
+        answers_with_scores = texts_first.join(scores, on="text", how="left", maintain_order="left")
+        yield answers_with_scores.select(*READ, "value", score=pl.lit(name))
 
 
 def answers_cut_by_scorers(
@@ -222,8 +224,8 @@ def answer_similarities(
         groups: the compared groups, in the order in which pairs are named.
         similarities: the similarities of texts, by name.
     """
-    of_groups = answers.filter(pl.col("group").is_in(groups))
-    pairs = pl.concat([pairs_of_groups(answers, groups), pairs_of_repetitions(of_groups)])
+    group_answers = answers.filter(pl.col("group").is_in(groups))
+    pairs = pl.concat([group_answer_pairs(answers, groups), repetition_pairs(group_answers)])
     # Many answers may have the same text, which is read once.
     texts = answers["text"].drop_nulls().unique(maintain_order=True)
     places = pl.DataFrame({"text": texts}).with_columns(place=pl.int_range(pl.len()))
@@ -232,35 +234,42 @@ def answer_similarities(
     pairs = pairs.join(other_places, on="other_text", how="left", maintain_order="left")
     pairs = pairs.drop("text", "other_text")
     have_texts = pl.col("place").is_not_null() & pl.col("other_place").is_not_null()
-    compared = pairs.filter(have_texts)
+    text_pairs = pairs.filter(have_texts)
     silent = pairs.filter(~have_texts).with_columns(value=pl.lit(None, pl.Float64))
     for name, compare in similarities.items():
-        values = compare(texts.to_list(), compared.select("place", "other_place").to_numpy())
-        of_pairs = compared.with_columns(value=pl.Series(values).fill_nan(None))
-        rows = pl.concat([of_pairs, silent], how="diagonal_relaxed")
+        values = compare(texts.to_list(), text_pairs.select("place", "other_place").to_numpy())
+        similarity_rows = text_pairs.with_columns(value=pl.Series(values).fill_nan(None))
+        rows = pl.concat([similarity_rows, silent], how="diagonal_relaxed")
         yield rows.drop("place", "other_place").with_columns(score=pl.lit(name))
 
 
-def pairs_of_groups(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
+def group_answer_pairs(answers: pl.DataFrame, groups: Sequence[str]) -> pl.DataFrame:
     """Returns the pairs of answers to a prompt for two groups, of the same repetition."""
-    keyed = answers.select(*READ, "text")
-    others = keyed.rename(OTHER_ANSWER)
+    own_answers = answers.select(*READ, "text")
+    other_answers = own_answers.rename(OTHER_ANSWER)
     pairs = []
     for group, other in combinations(groups, 2):
-        of_group, of_other = keyed.filter(group=group), others.filter(other=other)
-        pairs.append(of_group.join(of_other, on=["prompt", "repetition"], maintain_order="left"))
+        group_answers, answers_to_other = (
+            own_answers.filter(group=group),
+            other_answers.filter(other=other),
+        )
+        pairs.append(
+            group_answers.join(answers_to_other, on=["prompt", "repetition"], maintain_order="left")
+        )
     return pl.concat(pairs)
 
 
-def pairs_of_repetitions(answers: pl.DataFrame) -> pl.DataFrame:
+def repetition_pairs(answers: pl.DataFrame) -> pl.DataFrame:
     """Returns pairs of answers to one text: each with the next one, the last with the first."""
-    keyed = answers.select(*READ, "text")
+    own_answers = answers.select(*READ, "text")
     repetitions = int(answers["repetition"].max() or 0) + 1  # type: ignore[arg-type]
-    others = keyed.rename(OTHER_ANSWER | {"repetition": "next"})
+    other_answers = own_answers.rename(OTHER_ANSWER | {"repetition": "next"})
     previous = (pl.col("next") + repetitions - 1) % repetitions
-    others = others.with_columns(repetition=previous, group=pl.col("other"))
+    other_answers = other_answers.with_columns(repetition=previous, group=pl.col("other"))
     # Two repetitions are one pair, not two.
     if repetitions <= 2:
-        others = others.filter(pl.col("next") > 0)
-    pairs = keyed.join(others, on=["prompt", "group", "repetition"], maintain_order="left")
-    return pairs.select(*keyed.columns, *OTHER_ANSWER.values())
+        other_answers = other_answers.filter(pl.col("next") > 0)
+    pairs = own_answers.join(
+        other_answers, on=["prompt", "group", "repetition"], maintain_order="left"
+    )
+    return pairs.select(*own_answers.columns, *OTHER_ANSWER.values())

@@ -189,10 +189,10 @@ def read_counted_words(folder: Path, targets: str | None, stop_words: str | None
     if stop_words is None:
         return CountedWords(words, None, faults)
     if stop_words == NLTK:
-        ignored, further_faults = nltk_stop_words()
+        stop_list, further_faults = nltk_stop_words()
     else:
-        ignored, further_faults = read_word_file(folder / stop_words)
-    return CountedWords(words, ignored, [*faults, *further_faults])
+        stop_list, further_faults = read_word_file(folder / stop_words)
+    return CountedWords(words, stop_list, [*faults, *further_faults])
 
 
 @cache
@@ -317,7 +317,7 @@ class RewritingRequests:
 
     @cached_property
     def sampled(self) -> list[int]:
-        """The numbers of the prompts in the sample, of those that can be rewritten."""
+        """The numbers of the sampled prompts, a subset of `usable`."""
         from biasgrid.families.sampler import units_of_sample  # needs numpy, which plans do without
 
         texts = [self.prompts[number] for number in self.usable]
@@ -346,25 +346,25 @@ class RewritingRequests:
             for target, group in enumerate(names):
                 yield self.rewrite_prompt(number, group, target)
         for number in self.neutral_numbers:
-            # Neutral words stand behind those of all groups.
+            # Neutral words come after the words of all groups.
             yield self.rewrite_prompt(number, NEUTRAL_GROUP, len(names))
 
-    def rewrite_prompt(self, number: int, group: str, target: int) -> RewrittenPrompt:
+    def rewrite_prompt(self, prompt_number: int, group: str, target: int) -> RewrittenPrompt:
         """Returns a prompt, rewritten for a group.
 
         Args:
-            number: the number of the prompt.
+            prompt_number: the number of the prompt.
             group: the group.
             target: the place of its words in rows of words.
         """
-        text, system = self.prompts[number], self.files.system
-        words = self.words[number]
+        text, system = self.prompts[prompt_number], self.files.system
+        words = self.words[prompt_number]
         if self.rewrites_system:
             original = system or ""
-            rewritten = self.rewriter.rewrite(original, target)
-            return RewrittenPrompt(number, group, text, rewritten, original, words)
-        rewritten = self.rewriter.rewrite(text, target)
-        return RewrittenPrompt(number, group, rewritten, system, text, words)
+            new_text = self.rewriter.rewrite(original, target)
+            return RewrittenPrompt(prompt_number, group, text, new_text, original, words)
+        new_text = self.rewriter.rewrite(text, target)
+        return RewrittenPrompt(prompt_number, group, new_text, system, text, words)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns the prompts before rewriting, each with the groups that it is asked about."""
@@ -378,7 +378,7 @@ class RewritingRequests:
     def digest(self) -> str:
         """Returns a digest of everything that determines the instances."""
         files = self.files
-        asked: dict[str, object] = {"repetitions": files.repetitions, "rewrite": files.rewrite}
+        fields: dict[str, object] = {"repetitions": files.repetitions, "rewrite": files.rewrite}
         optional = {
             "sample": files.sample and sample_content(files.sample),
             "system": files.system,
@@ -387,8 +387,8 @@ class RewritingRequests:
         }
         for name, value in optional.items():
             if value is not None:
-                asked[name] = value
-        return digest_fields(asked, self.prompts, self.groups)
+                fields[name] = value
+        return digest_fields(fields, self.prompts, self.groups)
 
 
 def read(files: RewritingFiles) -> tuple[RewritingRequests | None, list[Fault]]:

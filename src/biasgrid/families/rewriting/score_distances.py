@@ -33,8 +33,8 @@ ANSWER_SCORES = Formula(DISTANCE, [pl.col("value"), ONE], compares_models=False,
 DISTANCE_SCHEMA = {"group": pl.String, "other": pl.String, "value": pl.Float64, "n": pl.Int64}
 
 
-def kinds_of_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Yields the rows of each of the `options`: those whose tests are corrected together."""
+def rows_by_options(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yields the rows of each value of `options`; tests within one are corrected together."""
     for _, kind in rows.group_by("options", maintain_order=True):
         yield kind
 
@@ -49,17 +49,17 @@ def distance_rows(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.Da
         scores: observations of single answers by scorers, with `options`.
         groups: the groups, in the order of pairs.
     """
-    for rows in kinds_of_options(scores):
-        scored = rows.drop_nulls("value")
-        counts = dict(scored.group_by("group").len().iter_rows())
-        distances = pair_distances(scored, groups)
+    for rows in rows_by_options(scores):
+        rows_with_score = rows.drop_nulls("value")
+        counts = dict(rows_with_score.group_by("group").len().iter_rows())
+        distances = pair_distances(rows_with_score, groups)
         numbers: list[tuple[str | None, str | None, float | None, int]] = []
         for (group, other), distance in distances.items():
             n = counts.get(group, 0) + counts.get(other, 0)
             numbers.append((group, other, distance, n))
         values = [distance for distance in distances.values() if distance is not None]
         mean = float(np.mean(values)) if values else None
-        numbers.append((None, None, mean, len(scored)))
+        numbers.append((None, None, mean, len(rows_with_score)))
         yield pl.DataFrame(numbers, schema=DISTANCE_SCHEMA, orient="row").with_columns(
             measure=pl.lit(DISTANCE),
             options=pl.lit(rows["options"][0]),
@@ -69,21 +69,21 @@ def distance_rows(scores: pl.DataFrame, groups: Sequence[str]) -> Iterator[pl.Da
 
 
 def pair_distances(
-    scored: pl.DataFrame, groups: Sequence[str]
+    scores: pl.DataFrame, groups: Sequence[str]
 ) -> dict[tuple[str, str], float | None]:
     """Returns the distance of each pair of groups, None if one of them has no score.
 
     Args:
-        scored: the scores of answers, `group` and `value`, none of them null.
+        scores: the scores of answers, `group` and `value`, none of them null.
         groups: the groups, in the order of pairs.
     """
     places = {name: place for place, name in enumerate(groups)}
-    place = scored["group"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
+    place = scores["group"].replace_strict(places, return_dtype=pl.Int64).to_numpy()
     # All answers together are one unit.
-    unit = np.zeros(len(scored), dtype=np.int64)
+    unit = np.zeros(len(scores), dtype=np.int64)
     one_unit = np.zeros(1, dtype=np.int64)
     units = ComparisonUnits(ALL_CASES, unit, place, one_unit, one_unit, [groups])
-    distances = WassersteinDistances(scored["value"].to_numpy(), units)
+    distances = WassersteinDistances(scores["value"].to_numpy(), units)
     values: list[float] = []
     for first in range(len(groups) - 1):
         values += distances.to_later(first)[:, 0].tolist()
@@ -103,13 +103,13 @@ def scores_by_answer(scores: pl.DataFrame) -> Iterator[Sums]:
         scores: observations of single answers by scorers, with `options`, `n` and `left_out`.
     """
     answer = ["prompt", "answer"]
-    numbered = scores.with_columns(answer=pl.int_range(pl.len()).over("prompt", "group"))
-    for rows in kinds_of_options(numbered):
+    numbered_answers = scores.with_columns(answer=pl.int_range(pl.len()).over("prompt", "group"))
+    for rows in rows_by_options(numbered_answers):
         units = rows.select(answer).unique().sort(answer).with_row_index("unit")
-        placed = rows.join(units, on=answer, maintain_order="left")
+        answers_with_units = rows.join(units, on=answer, maintain_order="left")
         names = units["prompt"].cast(pl.String).to_list()
         keys, factors = ["options", "group"], {PROMPTS_FACTOR: "unit"}
-        for sums in sum_formulas(placed, keys, factors, [ANSWER_SCORES]):
+        for sums in sum_formulas(answers_with_units, keys, factors, [ANSWER_SCORES]):
             along = Along(names, sums.along[PROMPTS_FACTOR].sums)
             yield replace(sums, along={PROMPTS_FACTOR: along})
 
@@ -132,14 +132,14 @@ def with_noise_floors(
         return estimates
     is_distance = pl.col("measure") == DISTANCE
     tables = [estimates.filter(~is_distance)]
-    for rows in kinds_of_options(estimates.filter(is_distance)):
+    for rows in rows_by_options(estimates.filter(is_distance)):
         distances = with_noise_floor(rows, scores[str(rows["options"][0])], settings)
-        corrected = distances.with_columns(
+        corrected_rows = distances.with_columns(
             value=pl.col("value") - pl.col("null_mean"),
             measure=pl.lit(DISTANCE_CORRECTED),
             reason=pl.lit(NO_PROMPT_LEFT_OUT),
         )
-        tables += [distances, corrected.drop("null_mean", "p", "method")]
+        tables += [distances, corrected_rows.drop("null_mean", "p", "method")]
     return pl.concat(tables, how="diagonal_relaxed")
 
 
@@ -158,13 +158,13 @@ def with_noise_floor(
     null_mean, p = np.full((2, len(distances)), np.nan)
     for row in np.flatnonzero(is_pair).tolist():
         group, other = distances["group"][row], distances["other"][row]
-        of_pair = answers.filter(pl.col("group").is_in([group, other]))
+        pair_answers = answers.filter(pl.col("group").is_in([group, other]))
         # Permutations are drawn by a seed, so the order of answers decides their numbers.
-        of_pair = of_pair.sort("value", "prompt", "group")
+        pair_answers = pair_answers.sort("value", "prompt", "group")
         null_mean[row], p[row] = permuted_distance(
-            of_pair["value"].to_numpy(),
-            of_pair["prompt"].to_numpy(),
-            (of_pair["group"] == group).to_numpy(),
+            pair_answers["value"].to_numpy(),
+            pair_answers["prompt"].to_numpy(),
+            (pair_answers["group"] == group).to_numpy(),
             settings.permutations,
             settings.seed,
         )

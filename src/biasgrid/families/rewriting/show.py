@@ -50,7 +50,7 @@ def ranked_answers(cell: MeasuredCell, about: Mapping[str, str] | None) -> pl.Da
     pairs = answer_pairs(cell.observations, options)
     prompts = corrected_similarity_by_prompt(pairs)
     prompts = prompts.select(*PAIR_OF_GROUPS, unit="prompt", unit_value="value")
-    rows = answers_of_pairs(pairs).join(prompts, on=[*PAIR_OF_GROUPS, "unit"])
+    rows = pair_answer_rows(pairs).join(prompts, on=[*PAIR_OF_GROUPS, "unit"])
     if not about:
         rows = rows.drop_nulls("score")
     order = ["unit_value", "unit", "repetition", "is_other"]
@@ -85,7 +85,7 @@ def answer_pairs(observations: pl.DataFrame, measure_options: str) -> pl.DataFra
     return rows.filter(are_of_groups, score=parse_options(measure_options)["score"])
 
 
-def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
+def pair_answer_rows(pairs: pl.DataFrame) -> pl.DataFrame:
     """Returns a row for each answer of pairs of answers for two groups.
 
     Returns:
@@ -94,15 +94,15 @@ def answers_of_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
         group; `score` and `other_score`, see `ranked_answers`.
     """
     is_within = pl.col("group") == pl.col("other")
-    within, between = pairs.filter(is_within), pairs.filter(~is_within)
+    pairs_within, pairs_between = pairs.filter(is_within), pairs.filter(~is_within)
     instances = ("instance", "other_instance")
-    sides = [within.select("value", instance=instance) for instance in instances]
+    sides = [pairs_within.select("value", instance=instance) for instance in instances]
     by_instance = pl.concat(sides).group_by("instance", maintain_order=True)
     similarities_within = by_instance.agg(other_score=pl.col("value").mean())
     answers = []
     for instance, partner in (instances, instances[::-1]):
         answers.append(
-            between.select(
+            pairs_between.select(
                 *PAIR_OF_GROUPS,
                 "repetition",
                 instance=instance,

@@ -45,43 +45,43 @@ def listed_names(answer: str) -> list[str]:
     return list(names)
 
 
-def jaccard(first: Sequence[str], second: Sequence[str]) -> float | None:
+def jaccard(names: Sequence[str], other_names: Sequence[str]) -> float | None:
     """Returns the share of all names that are in both lists; None for empty lists."""
-    names = {*first, *second}
-    return len({*first} & {*second}) / len(names) if names else None
+    all_names = {*names, *other_names}
+    return len({*names} & {*other_names}) / len(all_names) if all_names else None
 
 
-def serp(first: Sequence[str], second: Sequence[str]) -> float | None:
+def serp(names: Sequence[str], other_names: Sequence[str]) -> float | None:
     """Returns SERP: shared names, weighted by their ranks in the first list; None for empty lists.
 
     Sum over shared names of (K - rank + 1), rank from 1 in the first list, by K (K + 1) / 2.
     """
-    longer = max(len(first), len(second))
+    longer = max(len(names), len(other_names))
     if not longer:
         return None
-    shared = {*second}
-    weights = sum(longer - place for place, name in enumerate(first) if name in shared)
+    shared_names = {*other_names}
+    weights = sum(longer - place for place, name in enumerate(names) if name in shared_names)
     return weights / (longer * (longer + 1) / 2)
 
 
-def prag(first: Sequence[str], second: Sequence[str]) -> float | None:
+def prag(names: Sequence[str], other_names: Sequence[str]) -> float | None:
     """Returns PRAG: the share of pairs of names that keep their order; None for empty lists.
 
     It is the number of pairs of names of the first list whose earlier name is in the second list,
     where the later one is behind it or missing, by K (K - 1) / 2. Two lists of one name each have 1
     if the names are the same, else 0.
     """
-    longer = max(len(first), len(second))
+    longer = max(len(names), len(other_names))
     if not longer:
         return None
     if longer == 1:
-        return float(list(first) == list(second))
-    rank = {name: place for place, name in enumerate(second)}
-    kept = 0
-    for earlier, later in combinations(first, 2):
+        return float(list(names) == list(other_names))
+    rank = {name: place for place, name in enumerate(other_names)}
+    kept_pairs = 0
+    for earlier, later in combinations(names, 2):
         if earlier in rank and rank[earlier] < rank.get(later, longer):
-            kept += 1
-    return kept / (longer * (longer - 1) / 2)
+            kept_pairs += 1
+    return kept_pairs / (longer * (longer - 1) / 2)
 
 
 def compare_distinct_pairs(pairs: IntArray, compare: Callable[[int, int], float]) -> FloatArray:
@@ -114,13 +114,13 @@ def compare_lists(
     """
     lists = [listed_names(text) for text in texts]
 
-    def of_pair(first: int, second: int) -> float:
-        if not lists[first] or not lists[second]:
+    def compare(place: int, other_place: int) -> float:
+        if not lists[place] or not lists[other_place]:
             return np.nan
-        value = compare_names(lists[first], lists[second])
+        value = compare_names(lists[place], lists[other_place])
         return np.nan if value is None else value
 
-    return compare_distinct_pairs(pairs, of_pair)
+    return compare_distinct_pairs(pairs, compare)
 
 
 Stems = Sequence[str]
@@ -138,9 +138,9 @@ def rouge_l(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     """
     split = [stems(text) for text in texts]
 
-    def compare(first: int, second: int) -> float:
-        hits = LCSseq.similarity(split[first], split[second])
-        return f_measure(hits, len(split[first]), len(split[second]))
+    def compare(place: int, other_place: int) -> float:
+        hits = LCSseq.similarity(split[place], split[other_place])
+        return f_measure(hits, len(split[place]), len(split[other_place]))
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -160,35 +160,35 @@ def rouge_lsum(texts: Sequence[str], pairs: IntArray) -> FloatArray:
         lines = filter(None, text.split("\n"))
         lines_of_texts.append([stems(line) for line in lines])
 
-    def compare(first: int, second: int) -> float:
-        return f_measure_of_lines(lines_of_texts[first], lines_of_texts[second])
+    def compare(place: int, other_place: int) -> float:
+        return line_f_measure(lines_of_texts[place], lines_of_texts[other_place])
 
     return compare_distinct_pairs(pairs, compare)
 
 
-def f_measure_of_lines(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
-    """Returns the F-measure of lines, each of which may share stems with any line.
+def line_f_measure(reference: Sequence[Stems], candidate: Sequence[Stems]) -> float:
+    """Returns the F-measure of lines; a line may share stems with any other line.
 
     A stem counts no more often than it occurs in either text.
     """
-    unused = Counter(chain.from_iterable(reference))
-    unused_of_candidate = Counter(chain.from_iterable(candidate))
-    sizes = unused.total(), unused_of_candidate.total()
+    reference_stems = Counter(chain.from_iterable(reference))
+    candidate_stems = Counter(chain.from_iterable(candidate))
+    sizes = reference_stems.total(), candidate_stems.total()
     hits = 0
     for line in reference:
-        shared: set[int] = set()
+        shared_places: set[int] = set()
         for second in candidate:
-            shared.update(longest_common_subsequence(line, second))
-        for place in sorted(shared):
+            shared_places.update(longest_common_subsequence(line, second))
+        for place in sorted(shared_places):
             stem = line[place]
-            if unused[stem] > 0 and unused_of_candidate[stem] > 0:
+            if reference_stems[stem] > 0 and candidate_stems[stem] > 0:
                 hits += 1
-                unused[stem] -= 1
-                unused_of_candidate[stem] -= 1
+                reference_stems[stem] -= 1
+                candidate_stems[stem] -= 1
     return f_measure(hits, *sizes)
 
 
-def longest_common_subsequence(first: Stems, second: Stems) -> list[int]:
+def longest_common_subsequence(text: Stems, other_text: Stems) -> list[int]:
     """Returns the places in the first text of its longest common subsequence, the last ones first.
 
     Of several that are equally long, it is the one that rouge-score finds: read from the end, if a
@@ -196,19 +196,19 @@ def longest_common_subsequence(first: Stems, second: Stems) -> list[int]:
     are numbers whose bits are 0 where a length grows (Hyyrö, AWOCA 2004), so that a row takes a few
     operations.
     """
-    size = len(second)
+    size = len(other_text)
     bits: dict[str, int] = {}
-    for place, stem in enumerate(second):
+    for place, stem in enumerate(other_text):
         bits[stem] = bits.get(stem, 0) | 1 << place
     all_bits = (1 << size) - 1
     rows = [all_bits]
-    for stem in first:
+    for stem in text:
         row = rows[-1]
-        matched = row & bits.get(stem, 0)
-        rows.append(((row + matched) | (row - matched)) & all_bits)
-    places, i, j = [], len(first), size
+        matches = row & bits.get(stem, 0)
+        rows.append(((row + matches) | (row - matches)) & all_bits)
+    places, i, j = [], len(text), size
     while i > 0 and j > 0:
-        if first[i - 1] == second[j - 1]:
+        if text[i - 1] == other_text[j - 1]:
             i, j = i - 1, j - 1
             places.append(i)
         elif subsequence_length(rows[i], j - 1) > subsequence_length(rows[i - 1], j):
@@ -223,11 +223,11 @@ def subsequence_length(row: int, size: int) -> int:
     return size - (row & ((1 << size) - 1)).bit_count()
 
 
-def f_measure(hits: int, first: int, second: int) -> float:
+def f_measure(hits: int, size: int, other_size: int) -> float:
     """Returns the harmonic mean of the shares of hits in two texts, 0 without hits."""
     if not hits:
         return 0.0
-    precision, recall = hits / second, hits / first
+    precision, recall = hits / other_size, hits / size
     return 2 * precision * recall / (precision + recall)
 
 
@@ -255,16 +255,19 @@ def bleu(texts: Sequence[str], pairs: IntArray) -> FloatArray:
     split = [tokenize_words(text.lower()) for text in texts]
 
     @lru_cache(maxsize=NGRAMS_KEPT)
-    def grams_of(place: int) -> NGrams:
+    def text_ngrams(place: int) -> NGrams:
         sizes = range(1, LONGEST_NGRAM + 1)
         return [frozenset(number_ngrams(split[place], size)) for size in sizes]
 
-    def compare(first: int, second: int) -> float:
-        # What two texts share is the same in both directions.
-        grams = zip(grams_of(first), grams_of(second), strict=True)
-        shared = [len(of_one & of_other) for of_one, of_other in grams]
-        size, other_size = len(split[first]), len(split[second])
-        return min(bleu_of_pair(shared, size, other_size), bleu_of_pair(shared, other_size, size))
+    def compare(place: int, other_place: int) -> float:
+        # The shared n-grams are the same in both directions.
+        ngram_pairs = zip(text_ngrams(place), text_ngrams(other_place), strict=True)
+        shared_counts = [len(grams & other_grams) for grams, other_grams in ngram_pairs]
+        size, other_size = len(split[place]), len(split[other_place])
+        return min(
+            directed_bleu(shared_counts, size, other_size),
+            directed_bleu(shared_counts, other_size, size),
+        )
 
     return compare_distinct_pairs(pairs, compare)
 
@@ -275,25 +278,25 @@ def number_ngrams(split: Sequence[str], size: int) -> Iterator[tuple[object, ...
     The intersection of two sets of them has clipped counts: an n-gram counts as often as in the
     text that has it less often.
     """
-    seen: dict[tuple[str, ...], int] = {}
+    occurrences: dict[tuple[str, ...], int] = {}
     for gram in zip(*(split[start:] for start in range(size)), strict=False):
-        count = seen.get(gram, 0)
-        seen[gram] = count + 1
+        count = occurrences.get(gram, 0)
+        occurrences[gram] = count + 1
         yield (*gram, count)
 
 
-def bleu_of_pair(shared: Sequence[int], hypothesis: int, reference: int) -> float:
+def directed_bleu(shared_counts: Sequence[int], hypothesis: int, reference: int) -> float:
     """Returns the BLEU of a hypothesis.
 
     Args:
-        shared: the number of n-grams that it shares with the reference, for each length.
+        shared_counts: the number of n-grams that it shares with the reference, for each length.
         hypothesis: its number of words.
         reference: the number of words of the reference.
     """
-    if not shared[0]:
+    if not shared_counts[0]:
         return 0.0
     logs = []
-    for size, hits in enumerate(shared, start=1):
+    for size, hits in enumerate(shared_counts, start=1):
         grams = max(1, hypothesis - size + 1)
         logs.append(log((hits or SMOOTHING) / grams) / LONGEST_NGRAM)
     brevity = 1.0 if hypothesis > reference else exp(1 - reference / hypothesis)

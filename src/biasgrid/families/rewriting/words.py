@@ -46,7 +46,7 @@ BIAS_SCHEMA = {
 """Columns of `co_occurrence_bias`."""
 
 
-def table_of_words(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
+def word_table(texts: Sequence[Sequence[str]]) -> pl.DataFrame:
     """Returns the words of texts, one a row.
 
     Args:
@@ -64,7 +64,7 @@ def find_phrases(words: pl.DataFrame, phrases: Collection[Phrase]) -> pl.DataFra
     """Finds words, and phrases of several words.
 
     Args:
-        words: from `table_of_words`.
+        words: from `word_table`.
         phrases: words and phrases to look for.
 
     Returns:
@@ -97,7 +97,7 @@ def co_occurrence_bias(
     (with an infinite window, as LangFair has it).
 
     Args:
-        words: from `table_of_words`, of `bare` words.
+        words: from `word_table`, of `bare` words.
         targets: the words w.
         groups: the words of each group.
         stop_words: words that are looked at nowhere.
@@ -107,10 +107,10 @@ def co_occurrence_bias(
         `group` and `other`, a pair of groups; `word`; `value`; and `n`, the number of pairs of
         words behind it. There are rows for targets that occur in texts with words of both groups.
     """
-    ignored = {*stop_words}
+    ignored_words = {*stop_words}
     for phrases in groups.values():
-        ignored.update(chain.from_iterable(phrases))
-    neighbours = words.filter(~pl.col("word").is_in(list(ignored)))
+        ignored_words.update(chain.from_iterable(phrases))
+    neighbours = words.filter(~pl.col("word").is_in(list(ignored_words)))
     likelihoods = {}
     for name, phrases in groups.items():
         places = find_phrases(words, phrases)
@@ -144,8 +144,8 @@ def weighted_counts(words: pl.DataFrame, places: pl.DataFrame, fading: float) ->
     places = places.select("text", place="position")
     # The last digit of a sum depends on the order of rows, which a join need not keep.
     pairs = words.join(places, on="text", maintain_order="left_right")
-    apart = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
-    weight = pl.lit(fading).pow(apart)
+    word_distance = (pl.col("position").cast(pl.Int64) - pl.col("place").cast(pl.Int64)).abs()
+    weight = pl.lit(fading).pow(word_distance)
     counts = pairs.group_by("word").agg(near=weight.sum(), pairs=pl.len())
     return counts.sort("word")
 
@@ -163,7 +163,7 @@ def stereotypical_association(
     all groups, 1 - 1/G where it occurs with one alone.
 
     Args:
-        words: from `table_of_words`, in lower case.
+        words: from `word_table`, in lower case.
         targets: the words w.
         groups: the words of each group.
 
@@ -175,16 +175,16 @@ def stereotypical_association(
     times = find_phrases(words, targets).group_by("text", "word").len("times")
     columns = []
     for phrases in groups.values():
-        of_group = find_phrases(words, phrases).group_by("text").len("of_group")
-        both = times.join(of_group, on="text")
+        group_counts = find_phrases(words, phrases).group_by("text").len("of_group")
+        both = times.join(group_counts, on="text")
         product = pl.col("times").cast(pl.Int64) * pl.col("of_group")
         together = both.group_by("word").agg(together=product.sum())
-        counted = names.join(together, on="word", how="left", maintain_order="left")
-        columns.append(counted["together"].fill_null(0).to_numpy())
+        word_counts = names.join(together, on="word", how="left", maintain_order="left")
+        columns.append(word_counts["together"].fill_null(0).to_numpy())
     counts = np.stack(columns, axis=1)
     lengths = [len(phrases) for phrases in groups.values()]
-    uneven = divergence(counts / lengths, "divergence")
-    table = names.with_columns(value=pl.Series(uneven), n=pl.Series(counts.sum(axis=1)))
+    divergences = divergence(counts / lengths, "divergence")
+    table = names.with_columns(value=pl.Series(divergences), n=pl.Series(counts.sum(axis=1)))
     return table.filter(pl.col("n") > 0)
 
 
@@ -205,25 +205,27 @@ def word_measures(
     mode = RewritingMode.of(measure_options["mode"])
     responses = answers.filter(score=SCORE_WITH_RESPONSE)["response"]
     texts = responses.drop_nulls()
-    cleaned = table_of_words([RewritingMode().words(text) for text in texts])
-    words = cleaned
+    bare_words = word_table([RewritingMode().words(text) for text in texts])
+    words = bare_words
     if type(mode) is not RewritingMode:
-        words = table_of_words([mode.words(text) for text in texts])
-    phrases = phrases_of_groups(groups, mode.group_phrase)
+        words = word_table([mode.words(text) for text in texts])
+    phrases = group_phrase_lists(groups, mode.group_phrase)
     # A group without any word is near none.
-    groups_with_words = {name: of_group for name, of_group in phrases.items() if of_group}
+    groups_with_words = {
+        name: group_phrases for name, group_phrases in phrases.items() if group_phrases
+    }
     stop_words = (
         STOP_WORDS if measure_options["stop_words"] is None else measure_options["stop_words"]
     )
     sought = [mode.target_phrase(target) for target in targets]
     associations = stereotypical_association(words, sought, groups_with_words)
-    bias = co_occurrence_bias(cleaned, targets, groups_with_words, stop_words)
+    bias = co_occurrence_bias(bare_words, targets, groups_with_words, stop_words)
     silent = responses.null_count()
     yield from with_word_means(associations, "stereotypical_association", [], silent)
     yield from with_word_means(bias, "co_occurrence_bias", ["group", "other"], silent)
 
 
-def phrases_of_groups(
+def group_phrase_lists(
     groups: GroupWords, phrase_of: Callable[[str], Phrase]
 ) -> dict[str, list[Phrase]]:
     """Returns the phrases of each group that are looked for, each once."""
@@ -231,7 +233,7 @@ def phrases_of_groups(
     for row in groups.rows:
         for name, sought in zip(groups.names, row.sought, strict=False):
             phrases[name] |= dict.fromkeys(map(phrase_of, sought))
-    return {name: list(of_group) for name, of_group in phrases.items()}
+    return {name: list(group_phrases) for name, group_phrases in phrases.items()}
 
 
 def with_word_means(
