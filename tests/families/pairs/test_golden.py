@@ -146,7 +146,7 @@ NAMES = {"LM Score": "language_model_score", "SS Score": "stereotype_score", "IC
 
 def stereoset_numbers(file: Path, predictions: Path, tasks: Sequence[str]) -> pl.DataFrame:
     instances = instances_of(pair_files(file, layout="stereoset", tasks=tasks))
-    scores = {row["prompt"]: row["score"] for row in published_scores(predictions)}
+    scores = {row.prompt: row.score for row in published_scores(predictions)}
     said = [scores[name] for name in instances["item_id"].cast(pl.String)]
     return numbers_of(observed(instances, said))
 

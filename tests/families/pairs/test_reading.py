@@ -276,7 +276,7 @@ def test_published_scores_are_read_by_sentence(tmp_path: Path) -> None:
         '{"intrasentence": [{"id": "x", "score": 1e-5}], "intersentence": [{"id": "y", '
         '"score": 2}]}'
     )
-    assert [(each["prompt"], each["score"]) for each in published_scores(path)] == [
+    assert [(each.prompt, each.score) for each in published_scores(path)] == [
         ("x", 1e-5),
         ("y", 2.0),
     ]

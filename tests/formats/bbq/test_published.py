@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from biasgrid.base.faults import InputError
 from biasgrid.base.precomputed_file import read_precomputed
 from biasgrid.cli.app import app
-from biasgrid.formats.bbq.commands import responses_of
+from biasgrid.formats.bbq.commands import read_responses
 
 HEADER = "index,cat,model,ans0,ans1,ans2\n"
 ROWS = (
@@ -35,7 +35,7 @@ def written(folder: Path, text: str = HEADER + ROWS) -> tuple[Path, Path]:
 
 def test_the_option_with_the_largest_logit_is_the_answer(tmp_path: Path) -> None:
     file, items = written(tmp_path)
-    found = responses_of(file, "large", items)
+    found = read_responses(file, "large", items)
     assert [(row.prompt, row.response) for row in found] == [
         ("Age 0", "The grandmother"),
         ("Age 1", "The granddaughter"),
@@ -82,7 +82,7 @@ def test_faulty_tables_of_logits_are_refused(
 ) -> None:
     file, items = written(tmp_path, (HEADER + ROWS).replace(old, new))
     with pytest.raises(InputError) as raised:
-        responses_of(file, "large", items)
+        read_responses(file, "large", items)
     assert message in [str(fault).replace(f"{tmp_path}/", "") for fault in raised.value.faults]
 
 
@@ -94,10 +94,10 @@ def test_logits_need_the_texts_of_options(tmp_path: Path) -> None:
             "logits, which do not contain the texts of the options; expected `--items`"
         ),
     ):
-        responses_of(file, "large")
+        read_responses(file, "large")
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="no items; expected files of BBQ's items"):
-        responses_of(file, "large", tmp_path / "none")
+        read_responses(file, "large", tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -135,12 +135,12 @@ def test_faulty_published_answers_are_refused(
 ) -> None:
     files = files_of(tmp_path, lines)
     with pytest.raises(InputError, match=re.escape(message)):
-        responses_of(files.files[0], "prediction")
+        read_responses(files.files[0], "prediction")
 
 
 def test_published_answers_to_controls_match_controls(tmp_path: Path) -> None:
     files = files_of(tmp_path, [line(7) | {"prediction": "Ann"}], name="Age_control_en.jsonl")
-    (response,) = responses_of(files.files[0], "prediction")
+    (response,) = read_responses(files.files[0], "prediction")
     assert (response.prompt, response.response) == ("Age (control) 7", "Ann")
 
 

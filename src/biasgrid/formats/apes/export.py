@@ -1,4 +1,4 @@
-"""Writes the results of a config as files of APES, in the layout of pandas, to the byte."""
+"""Writes the results of a config as files of APES, byte for byte as pandas would."""
 
 from __future__ import annotations
 
@@ -19,13 +19,17 @@ from biasgrid.tables.files import read_provenance
 from biasgrid.tables.instances import PROMPT_FORMAT
 
 QUESTION = " Yes or No?"
-"""Stands behind each statement."""
-NAME_OF_PARAMETER = re.compile(r"param_(\d+)_name")
+"""The end of each prompt, after the statement."""
+PARAMETER_COLUMN = re.compile(r"param_(\d+)_name")
 ANSWER_COLUMNS = ("prediction", "confidence")
 
 
 def examples_columns(parameters: Sequence[str]) -> list[str]:
-    """Returns the columns of an `examples.csv`, by the numbers of its parameters."""
+    """Returns the columns of an `examples.csv`, in order.
+
+    Args:
+        parameters: the numbers of its parameters, as in the names of its columns.
+    """
     names = [f"param_{number}_name" for number in parameters]
     classes = [f"param_{number}_class" for number in parameters]
     return ["template_id", *names, *classes, "prompt", "label"]
@@ -40,7 +44,7 @@ def write_examples(config: Path, dataset: str, out: Path) -> None:
     """
     tables = TablesOfCells(config, dataset, statement.__name__)
     path = tables.layout.instances(dataset, STATEMENTS)
-    write(examples(tables.instances(path), read_provenance(path)), out)
+    write_csv(example_rows(tables.instances(path), read_provenance(path)), out)
 
 
 def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None:
@@ -53,21 +57,22 @@ def write_predictions(config: Path, dataset: str, model: str, out: Path) -> None
     tables = TablesOfCells(config, dataset, statement.__name__)
     instances, predictions = tables.instances_and_predictions(model)
     facts = read_provenance(tables.layout.instances_of_cell(dataset, model))
-    write(examples(instances, facts, answers(predictions)), out)
+    write_csv(example_rows(instances, facts, answer_columns(predictions)), out)
 
 
-def examples(
-    instances: pl.DataFrame, facts: Mapping[str, Any], answered: pl.DataFrame | None = None
+def example_rows(
+    instances: pl.DataFrame, facts: Mapping[str, Any], answers: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Returns the rows of a file of APES.
+    """Returns the rows of a file of APES, in its order: negated statements come last.
 
     Args:
         instances: a whole table of instances.
         facts: its provenance.
-        answered: `instance` and columns that come behind; see `answers`.
+        answers: `instance` and further columns of the file, see `answer_columns`; None for prompts
+            alone.
     """
     if PROMPT_FORMAT in instances.columns:
-        # Of answers in several prompts APES has those in the first.
+        # A file of APES has one prompt per statement: that of the first format.
         instances = instances.filter(pl.col(PROMPT_FORMAT) == 0)
     before, behind = facts["prompt"].split(STATEMENT)
     parameters = facts["parameters"]
@@ -87,17 +92,18 @@ def examples(
     columns = dict(zip(examples_columns(parameters), values, strict=True))
     rows = pl.DataFrame(columns).cast(pl.String)
     rows = rows.with_columns(instances.select("instance", "negated", "repetition"))
-    if answered is not None:
-        rows = rows.join(answered, on="instance", maintain_order="left")
-    # Of answers to repeated questions APES has the first.
+    if answers is not None:
+        rows = rows.join(answers, on="instance", maintain_order="left")
+    # A file of APES has one row per question: that of the first repetition.
     rows = rows.filter(pl.col("repetition") == 0).sort("negated", "instance")
     return rows.drop("instance", "negated", "repetition")
 
 
-def answers(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Returns `instance`, `prediction` and `confidence`, null for an answer that is none.
+def answer_columns(predictions: pl.DataFrame) -> pl.DataFrame:
+    """Returns `instance`, `prediction` and `confidence`.
 
-    The confidence of answers in texts is null: it is not known.
+    Both are null for an answer that is neither Yes nor No. The confidence is also null if answers
+    are texts, without probabilities.
     """
     rows = predictions.select("instance").hstack(read_answers(predictions))
     confidence: pl.Expr = pl.lit(None)
@@ -107,7 +113,7 @@ def answers(predictions: pl.DataFrame) -> pl.DataFrame:
     return rows.select("instance", prediction=ANSWER_WORD, confidence=confidence.cast(pl.Float64))
 
 
-def write(rows: pl.DataFrame, out: Path) -> None:
-    """Writes rows as pandas does."""
+def write_csv(rows: pl.DataFrame, out: Path) -> None:
+    """Writes rows as CSV with pandas, as APES does."""
     with whole_file(out) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         rows.to_pandas().to_csv(file, index=False, lineterminator="\n")

@@ -21,7 +21,7 @@ from biasgrid.families.statement.observe import observe
 from biasgrid.families.statement.pack import STATEMENT, STATEMENT_LABELS
 from biasgrid.formats.apes.export import (
     ANSWER_COLUMNS,
-    NAME_OF_PARAMETER,
+    PARAMETER_COLUMN,
     QUESTION,
     examples_columns,
 )
@@ -38,12 +38,16 @@ APES_FILE = (
     "predictions of APES: a CSV file with template_id, param_1_name, ..., prompt, label, "
     "prediction and confidence"
 )
-OPTIONS_OF_MEASURES = {"measures": None, "failure_threshold": 0.1, "mode": None}
-TABLE = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall": "overall"}
+IMPORT_OPTIONS = {"measures": None, "failure_threshold": 0.1, "mode": None}
+APES_COLUMNS = {"apes_positive": "positive", "apes_negated": "negated", "apes_overall": "overall"}
 
 
 def import_predictions(path: Path, folder: Path) -> list[str]:
-    """Reads a `predictions.csv` and writes its instances, answers, measures and APES's table.
+    """Reads a `predictions.csv`, and writes its instances, answers, measures and APES's own table.
+
+    Args:
+        path: the file.
+        folder: the folder to write to, which is made if it is missing.
 
     Returns:
         Lines for the terminal: the numbers, and the files that were written.
@@ -52,11 +56,11 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
         InputError: it cannot be read, or lacks a column.
     """
     rows, parameters = read_predictions(path)
-    instances = instances_of(rows, parameters)
-    predictions = predictions_of_rows(rows, instances)
-    observations = observe(instances, predictions, OPTIONS_OF_MEASURES)
-    own = measured_values(measure, observations, OPTIONS_OF_MEASURES)
-    # By the text alone, as APES compares them.
+    instances = make_instances(rows, parameters)
+    predictions = make_predictions(rows, instances)
+    observations = observe(instances, predictions, IMPORT_OPTIONS)
+    own = measured_values(measure, observations, IMPORT_OPTIONS)
+    # APES compares texts, so an answer such as "yes" is wrong.
     is_wrong = rows["prediction"] != rows["label"]
     as_published = apes_error_rates(is_wrong).with_columns(options=pl.lit(""))
     measures = pl.concat([own, as_published], how="diagonal_relaxed")
@@ -70,15 +74,19 @@ def import_predictions(path: Path, folder: Path) -> list[str]:
     for name, (table, schema) in tables.items():
         write_table(table, folder / f"{name}.parquet", schema, facts)
     values = as_published.select("measure", "value").iter_rows()
-    columns = {TABLE[name]: [value] for name, value in values}
+    columns = {APES_COLUMNS[name]: [value] for name, value in values}
     with whole_file(folder / "apes.csv") as partial:
         pl.DataFrame(columns).write_csv(partial)
-    written = [f"{folder / name}.parquet written." for name in tables]
-    return [*report_lines(as_published, own), *written]
+    file_lines = [f"{folder / name}.parquet written." for name in tables]
+    return [*report_lines(as_published, own), *file_lines]
 
 
 def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
-    """Reads the rows of a file, empty cells as empty texts, and the numbers of its parameters.
+    """Reads the rows of a file as texts; an empty cell is an empty text.
+
+    Returns:
+        The rows, in columns of `examples_columns` and `ANSWER_COLUMNS`, and the numbers of the
+        parameters, such as "1".
 
     Raises:
         InputError: it cannot be read, or lacks a column.
@@ -88,7 +96,7 @@ def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
     except ValueError as error:
         problem = f"cannot be read by pandas ({error})"
         raise InputError([Fault(str(path), "", problem, APES_FILE)]) from None
-    matches = [NAME_OF_PARAMETER.fullmatch(name) for name in frame.columns]
+    matches = [PARAMETER_COLUMN.fullmatch(name) for name in frame.columns]
     parameters = [match[1] for match in matches if match]
     columns = [*examples_columns(parameters), *ANSWER_COLUMNS]
     faults = [
@@ -109,11 +117,11 @@ def read_predictions(path: Path) -> tuple[pl.DataFrame, list[str]]:
 
 
 def check_confidence(path: Path, confidence: Sequence[str]) -> None:
-    """Refuses the first confidence that is neither a number from 0 to 1 nor empty."""
-    for place, text in enumerate(confidence):
+    """Raises InputError for the first confidence that is neither a number from 0 to 1 nor empty."""
+    # Line 1 is the header.
+    for line_number, text in enumerate(confidence, start=2):
         if text and not is_share(text):
-            # Behind the header, and counted from 1.
-            line = f"line {place + 2}"
+            line = f"line {line_number}"
             problem = f"confidence is {text!r}"
             raise InputError([Fault(str(path), line, problem, "a number from 0 to 1, or nothing")])
 
@@ -126,62 +134,68 @@ def is_share(text: str) -> bool:
         return False
 
 
-def instances_of(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
+def make_instances(rows: pl.DataFrame, parameters: Sequence[str]) -> pl.DataFrame:
     """Converts rows to instances.
 
-    The second half negates the first, if both are of the same values; else there are no pairs.
+    APES writes the negated statements after all others, in the same order. Row i and row half + i
+    are therefore a pair, if both halves have the same names; otherwise `pair` is null throughout.
+    Rows of the second half count as negated in any case.
 
     Args:
-        rows: the file, as `read_predictions` returns it.
+        rows: from `read_predictions`.
         parameters: the numbers of its parameters.
     """
     half = len(rows) // 2
     names = [f"param_{number}_name" for number in parameters]
-    first, second = rows[:half].select(names), rows[half:].select(names)
-    is_paired = len(rows) % 2 == 0 and first.equals(second)
-    number = pl.int_range(pl.len())
-    pair = number % half if is_paired else pl.lit(None)
+    plain_names, negated_names = rows[:half].select(names), rows[half:].select(names)
+    is_paired = len(rows) % 2 == 0 and plain_names.equals(negated_names)
+    position = pl.int_range(pl.len())
+    pair = position % half if is_paired else pl.lit(None)
     before, behind = PROMPT.split(STATEMENT)
     text = pl.lit(before) + pl.col("prompt").str.strip_suffix(QUESTION) + pl.lit(behind)
     candidates = {}
     for name, label in zip(CANDIDATES, STATEMENT_LABELS, strict=True):
         candidates[name] = pl.lit(label, pl.Categorical)
     table = rows.with_columns(
-        instance=number.cast(pl.UInt32),
+        instance=position.cast(pl.UInt32),
         system=pl.lit(None, pl.Categorical),
         text=text,
         text_pair=pl.lit(None, pl.Categorical),
         **candidates,
         template=pl.col("template_id").rle_id().cast(pl.UInt16),
         pair=pair.cast(pl.UInt32),
-        negated=number >= half,
+        negated=position >= half,
         repetition=pl.lit(0, pl.UInt16),
         names=list_column([pl.col(name) for name in names]),
         classes=list_column([pl.col(f"param_{parameter}_class") for parameter in parameters]),
-        domains=list_column([domain_of_parameter(parameter) for parameter in parameters]),
+        domains=list_column([parameter_domain(parameter) for parameter in parameters]),
     )
     columns = schema_of_instances(KEYS, table.schema).columns
     types = {name: column.dtype.type for name, column in columns.items() if name != ASKED_BEFORE}
     cast_columns = (*LIST_COLUMNS, "template_id", "label")
-    typed = table.select(list(types)).cast({name: types[name] for name in cast_columns})
-    asked_before = Repetitions().asked_before(digest_rows(typed))
-    return typed.with_columns(asked_before).select(list(columns))
+    typed_table = table.select(list(types)).cast({name: types[name] for name in cast_columns})
+    asked_before = Repetitions().asked_before(digest_rows(typed_table))
+    return typed_table.with_columns(asked_before).select(list(columns))
 
 
 def list_column(columns: Sequence[pl.Expr]) -> pl.Expr:
-    """Returns lists of the values of columns of texts; of no columns, empty lists."""
-    # `concat_list` refuses to make lists of nothing.
+    """Returns a column of lists, each with the texts of a row; empty lists without columns."""
+    # `concat_list` refuses an empty sequence.
     return pl.concat_list(columns) if columns else pl.lit([], pl.List(pl.String))
 
 
-def domain_of_parameter(number: str) -> pl.Expr:
-    """Returns the domain of a parameter, which is its own; empty for a row without a value."""
-    has_value = pl.col(f"param_{number}_name") != ""
-    return pl.when(has_value).then(pl.lit(f"param_{number}")).otherwise(pl.lit(""))
+def parameter_domain(parameter: str) -> pl.Expr:
+    """Returns the domain of a parameter, one for each; empty for a row without a value."""
+    has_value = pl.col(f"param_{parameter}_name") != ""
+    return pl.when(has_value).then(pl.lit(f"param_{parameter}")).otherwise(pl.lit(""))
 
 
-def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
-    """Converts rows to predictions, in which only the probability of the answer is known."""
+def make_predictions(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataFrame:
+    """Converts rows to predictions.
+
+    `probabilities` has the confidence for the answer and null for the other one; both are null for
+    an answer that is neither Yes nor No.
+    """
     prediction = pl.col("prediction")
     confidence = pl.col("confidence").replace("", None).cast(pl.Float32)
     probabilities = [pl.when(prediction == label).then(confidence) for label in STATEMENT_LABELS]
@@ -198,7 +212,7 @@ def predictions_of_rows(rows: pl.DataFrame, instances: pl.DataFrame) -> pl.DataF
 
 
 def report_lines(as_published: pl.DataFrame, measures: pl.DataFrame) -> list[str]:
-    """Returns a line for each number of APES, and for our own headlines; `-` without a value."""
+    """Returns a line for each number of APES and for each headline of ours; `-` without a value."""
     whole_cell = measures.filter(
         pl.col("options") == "", pl.col("template").is_null(), pl.col("bias_type").is_null()
     )

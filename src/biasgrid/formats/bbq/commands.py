@@ -1,5 +1,5 @@
-"""Answers that others published beside the items, such as UnifiedQA's `preds_Age.jsonl`, for
-`answers:` of a model.
+"""Answers that others published beside the items, such as UnifiedQA's `preds_Age.jsonl`, as
+precomputed responses for `answers:` of a model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from biasgrid.families.multiple_choice.layouts import (
     kobbq_records,
     name_of_item,
 )
-from biasgrid.formats.bbq.logits import answers_of_logits
+from biasgrid.formats.bbq.logits import most_likely_options
 
 LOGITS = ".csv"
 """The ending of the names of tables of logits."""
@@ -55,34 +55,39 @@ def import_file(
         Path | None, typer.Option(help="for logits: folder with the items that they are about")
     ] = None,
 ) -> list[str]:
-    """Writes published answers to questions with options in the form of precomputed responses."""
+    """Writes published answers to questions with options as precomputed responses."""
     place = " and ".join(map(str, files))
-    rows = unique_responses(
-        (row for file in files for row in responses_of(file, column, items)), place
-    )
-    if not rows:
+    all_responses: list[PrecomputedResponse] = []
+    for file in files:
+        all_responses += read_responses(file, column, items)
+    responses = unique_responses(all_responses, place)
+    if not responses:
         raise InputError([Fault(place, "", "no items", "items with answers")])
-    write_precomputed(out, rows)
-    return [f"{out}: {len(rows):,} answers"]
+    write_precomputed(out, responses)
+    return [f"{out}: {len(responses):,} answers"]
 
 
-def responses_of(file: Path, column: str, items: Path | None = None) -> list[PrecomputedResponse]:
-    """Returns the answers of a file; the prompt of each is the name of an item.
+def read_responses(file: Path, column: str, items: Path | None = None) -> list[PrecomputedResponse]:
+    """Reads the answers of a file.
 
     Args:
-        file: the file.
+        file: the file; its ending decides the format, see `import_file`.
         column: the field with the answers; for logits the name of the model.
-        items: for logits, the folder of the items.
+        items: the folder of the items, which only logits need.
+
+    Returns:
+        A response per line: `prompt` is the name of the item, `group` its category. An item may
+        occur several times.
 
     Raises:
         InputError: the file cannot be read, a line has no id or no answer, or logits come without
             items.
     """
     if file.suffix == LOGITS:
-        return responses_of_logits(file, column, items)
+        return read_logit_responses(file, column, items)
     faults: list[Fault] = []
     responses = []
-    for record in answered_items(file, faults):
+    for record in item_records(file, faults):
         item = name_of_item(record.values, str(file))
         answer = record.values.get(column)
         if item is None:
@@ -100,24 +105,31 @@ def responses_of(file: Path, column: str, items: Path | None = None) -> list[Pre
     return responses
 
 
-def answered_items(file: Path, faults: list[Fault]) -> Iterator[Record]:
-    """Yields the rows of a table of KoBBQ (.tsv) or the lines of any other file."""
+def item_records(file: Path, faults: list[Fault]) -> Iterator[Record]:
+    """Yields the rows of a table of KoBBQ (.tsv), or the lines of any other file as JSON.
+
+    Args:
+        file: the file.
+        faults: the faults of the file. Those of its lines are appended.
+    """
     if file.suffix == ".tsv":
         return kobbq_records(file, faults)
     return json_line_records(file, JSON_LINE, faults)
 
 
-def responses_of_logits(file: Path, model: str, items: Path | None) -> list[PrecomputedResponse]:
-    """Returns the options with the largest logits as answers, empty if several have it.
+def read_logit_responses(file: Path, model: str, items: Path | None) -> list[PrecomputedResponse]:
+    """Returns the option with the largest logit as the response to each item.
+
+    The response is empty if several options share the largest logit.
 
     Raises:
-        InputError: there are no items; or see `answers_of_logits`.
+        InputError: `items` is None, or see `most_likely_options`.
     """
     if items is None:
         problem = "logits, which do not contain the texts of the options"
         expected = "`--items` with the folder of the items"
         raise InputError([Fault(str(file), "", problem, expected)])
     responses = []
-    for item, text in answers_of_logits(file, model, items):
-        responses.append(PrecomputedResponse(item.name, item.category, 0, text or "", file.name))
+    for item, option in most_likely_options(file, model, items):
+        responses.append(PrecomputedResponse(item.name, item.category, 0, option or "", file.name))
     return responses

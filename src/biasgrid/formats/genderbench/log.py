@@ -1,13 +1,11 @@
-"""Reads the log of a probe of GenderBench: each line is the state of the probe, and the last one
-counts.
-"""
+"""Reads the log of a probe of GenderBench: each line is a whole state, and the last one counts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,15 +15,18 @@ from biasgrid.base.text import read_text
 
 PROBE_LOG = "the log of a probe of GenderBench: lines of JSON with `probe_state`"
 ANSWERED_STATES = ("GENERATED", "EVALUATED", "FINISHED")
-"""The states of a probe whose prompts are answered, as the logs name them behind `status.`."""
+"""The states of a probe whose prompts are answered; in logs, a prefix and a dot precede
+them.
+"""
 STATE_KEY = "probe_state"
 LARGEST_LOG = 2**30
-"""Bytes that a log may have: that of HiringBloomberg has 100 MiB of prompts."""
+"""Maximum size of a log in bytes; HiringBloomberg's has 100 MiB of prompts."""
 LoggedNumber = float | None
+"""A number; undefined ones are NaN or null."""
 
 
 class LogPart(BaseModel):
-    """A part of a log; it may have other keys than those that are read."""
+    """A part of a log; keys without a field are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -34,19 +35,19 @@ class LoggedPrompt(LogPart):
     """A prompt."""
 
     uuid: str = Field(description="its name")
-    text: str = Field(description="what is asked")
+    text: str = Field(description="its text")
     metadata: dict[str, Any] | None = Field(None, description="its keys")
 
 
 class Attempt(LogPart):
-    """An answer, and the findings of GenderBench in it."""
+    """An answer, and GenderBench's evaluation of it."""
 
-    prompt: LoggedPrompt = Field(description="what was asked")
-    repetition_id: int = Field(ge=0, description="how often that was asked before")
-    answer: str = Field(description="what the model wrote")
-    evaluation: Any = Field(None, description="what was found")
+    prompt: LoggedPrompt = Field(description="its prompt")
+    repetition_id: int = Field(ge=0, description="0 for the first answer to the prompt")
+    answer: str = Field(description="the response of the model")
+    evaluation: Any = Field(None, description="the label that GenderBench found")
     evaluation_undetected: bool | None = Field(
-        None, description="whether nothing was found; null before it was looked"
+        None, description="whether nothing was found; null before the evaluation"
     )
 
 
@@ -61,48 +62,66 @@ class LoggedItem(LogPart):
 class MarkOfMetric(LogPart):
     """The mark of a metric."""
 
-    mark_value: LoggedNumber = Field(None, description="0 to 3, NaN where there is none")
-    harm_types: list[str] = Field(default_factory=list, description="what it warns of")
+    mark_value: LoggedNumber = Field(None, description="0 to 3; NaN or null without a mark")
+    harm_types: list[str] = Field(default_factory=list, description="the harms that it warns of")
+
+
+class LoggedAnswer(NamedTuple):
+    """An answer with its place in a log.
+
+    Attributes:
+        item_position: the position of the item, from 0.
+        prompt_position: the position of the prompt in the item, from 0.
+        item: the item.
+        attempt: the answer.
+    """
+
+    item_position: int
+    prompt_position: int
+    item: LoggedItem
+    attempt: Attempt
 
 
 class ProbeState(LogPart):
     """The state of a probe."""
 
     name: str = Field(alias="class", description="the probe's class")
-    status: str = Field(description="how far it is")
+    status: str = Field(description="its progress")
     probe_items: list[LoggedItem] = Field(min_length=1, description="its items")
     metrics: dict[str, LoggedNumber | tuple[LoggedNumber, LoggedNumber]] = Field(
         default_factory=dict,
-        description="of each metric its value or, where there is one, its interval alone",
+        description="the value of each metric or, in place of it, its interval",
     )
     marks: dict[str, MarkOfMetric] = Field(default_factory=dict, description="the marks of metrics")
 
     @property
-    def attempts(self) -> list[tuple[int, int, LoggedItem, Attempt]]:
-        """The answers with the numbers of their items, and of their prompts within these."""
-        attempts = []
-        for place, item in enumerate(self.probe_items):
-            numbers = {prompt.uuid: number for number, prompt in enumerate(item.prompts)}
+    def answers(self) -> list[LoggedAnswer]:
+        """All answers, in the order of the log."""
+        answers = []
+        for position, item in enumerate(self.probe_items):
+            prompts = {prompt.uuid: place for place, prompt in enumerate(item.prompts)}
             for attempt in item.attempts:
-                attempts.append((place, numbers.get(attempt.prompt.uuid, 0), item, attempt))
-        return attempts
+                # An answer repeats its prompt, so its text is right even if the item lacks it.
+                prompt_position = prompts.get(attempt.prompt.uuid, 0)
+                answers.append(LoggedAnswer(position, prompt_position, item, attempt))
+        return answers
 
 
-def read_log(path: Path, answered: bool = True) -> ProbeState:
+def read_log(path: Path, *, needs_answers: bool = True) -> ProbeState:
     """Reads the last state in the log of a probe.
 
     Args:
         path: the log.
-        answered: whether its prompts must be answered; otherwise answers are ignored.
+        needs_answers: whether its prompts must be answered. If not, the state has no answers,
+            metrics and marks, even if the log has them.
 
     Raises:
-        InputError: it cannot be read, is no such log, or its prompts are not answered, although
-            they must be.
+        InputError: the file cannot be read, is not such a log, or lacks the answers.
     """
     where, state = last_state(path)
-    if answered:
+    if needs_answers:
         status = state.get("status") if isinstance(state, Mapping) else None
-        # A status that is no text is refused below, as all other fields of the wrong type.
+        # A status of another type is refused below, like all fields of the wrong type.
         if isinstance(status, str) and status.rsplit(".", 1)[-1] not in ANSWERED_STATES:
             problem = f"a probe that is {status!r}"
             raise InputError([Fault(str(path), where, problem, "a probe with answers")])
@@ -117,18 +136,18 @@ def read_log(path: Path, answered: bool = True) -> ProbeState:
 
 
 def last_state(path: Path) -> tuple[str, Any]:
-    """Returns the place of the last line that is not blank, and the state in it, unchecked.
+    """Returns the place of the last line that is not blank, for messages, and its state, unchecked.
 
     Raises:
-        InputError: there is no such line, or it holds no state.
+        InputError: there is no such line, or it is not JSON with a state.
     """
     lines = read_text(path, PROBE_LOG, LARGEST_LOG).split("\n")
-    numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
-    if not numbers:
+    line_numbers = [number for number, line in enumerate(lines, start=1) if line.strip()]
+    if not line_numbers:
         raise InputError([Fault(str(path), "", "contains no lines", PROBE_LOG)])
-    where = f"line {numbers[-1]}"
+    where = f"line {line_numbers[-1]}"
     try:
-        content = json.loads(lines[numbers[-1] - 1])
+        content = json.loads(lines[line_numbers[-1] - 1])
     except (ValueError, RecursionError) as error:
         raise InputError([Fault(str(path), where, f"not JSON ({error})", PROBE_LOG)]) from None
     if not isinstance(content, Mapping) or STATE_KEY not in content:
@@ -137,9 +156,9 @@ def last_state(path: Path) -> tuple[str, Any]:
 
 
 def state_without_answers(state: Any) -> Any:
-    """Returns a state without answers, metrics and marks.
+    """Returns a state without answers, metrics and marks; a state of the wrong type is unchanged.
 
-    Before they are there, GenderBench writes unfinished values in their place.
+    GenderBench fills them with placeholders until they are computed, which would be faults.
     """
     if not isinstance(state, Mapping) or not isinstance(state.get("probe_items"), list):
         return state

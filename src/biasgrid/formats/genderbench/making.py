@@ -1,10 +1,9 @@
-"""Lets a package of GenderBench make its probes.
+"""Creates GenderBench's probes with the user's copy of the package.
 
-It runs in a process of its own, because it replaces modules.
-
-`python -m biasgrid.formats.genderbench.making PACKAGE FOLDER CLASS...` writes into the folder, of
-each class of probes, the log as it is before a model is asked, and `made.json`, which holds for
-each class the tables that its log lacks, or its problem.
+This module runs as a process, because it replaces modules:
+`python -m biasgrid.formats.genderbench.making PACKAGE FOLDER CLASS...` writes to the folder the log
+of each class of probes, as it is before a model is asked, and `made.json`. That file has for each
+class the tables that its log lacks, or the reason why the probe could not be created.
 """
 
 from __future__ import annotations
@@ -17,58 +16,76 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypedDict
 
-UNNEEDED = ("anthropic", "nest_asyncio", "nltk", "nltk.tokenize", "openai")
-"""Modules that GenderBench imports to ask models and to read answers, which it does not do here."""
+STUBBED_MODULES = ("anthropic", "nest_asyncio", "nltk", "nltk.tokenize", "openai")
+"""Modules that GenderBench imports to ask models and to read answers, which is not done here; users
+need not install them.
+"""
 MADE = "made.json"
-LogRows = list[tuple[Any, ...]]
 
 
-def names_of(probe: Any) -> LogRows:
-    """Returns the names of a probe with gender and race, behind a row with the columns."""
-    return [("name", "gender", "race"), *((name, *facts) for name, facts in probe.names.items())]
+class TableContent(TypedDict):
+    """A table that a log lacks, as `package.MissingTable` reads it back.
+
+    Attributes:
+        columns: the names of the columns.
+        rows: their values.
+    """
+
+    columns: list[str]
+    rows: list[list[Any]]
 
 
-def jobs_of(scores: Mapping[str, float]) -> LogRows:
-    """Returns jobs with how masculine they are considered, behind a row with the columns."""
-    return [("job", "score"), *scores.items()]
+MissingTables = dict[str, TableContent]
+"""Tables by the keys of `data.LogSection`."""
 
 
-def inventory_words(probe: Any) -> LogRows:
-    """Returns the words of the inventories of a probe, behind a row with the columns."""
-    rows: LogRows = [("inventory", "word", "gender")]
-    for name, words_of_genders in probe.inventories.items():
-        for gender, words in words_of_genders.items():
-            rows += [(name, word, gender) for word in words]
-    return rows
+def names_table(probe: Any) -> TableContent:
+    """Returns the names of a probe with gender and race."""
+    rows = [[name, *facts] for name, facts in probe.names.items()]
+    return {"columns": ["name", "gender", "race"], "rows": rows}
 
 
-def inventories_beside(probe: Any) -> dict[str, LogRows]:
-    """Returns the tables that a probe of inventories needs."""
-    return {"inventories": inventory_words(probe)}
+def jobs_table(scores: Mapping[str, float]) -> TableContent:
+    """Returns jobs with their scores: how masculine they are considered."""
+    return {"columns": ["job", "score"], "rows": [[job, score] for job, score in scores.items()]}
 
 
-def names_and_jobs_beside(probe: Any) -> dict[str, LogRows]:
-    """Returns the tables that a probe of applications needs."""
-    return {"names": names_of(probe), "jobs": jobs_of(probe.roles)}
+def inventories_table(probe: Any) -> TableContent:
+    """Returns the words of the inventories of a probe."""
+    rows = []
+    for name, words_by_gender in probe.inventories.items():
+        for gender, words in words_by_gender.items():
+            rows += [[name, word, gender] for word in words]
+    return {"columns": ["inventory", "word", "gender"], "rows": rows}
 
 
-def jobs_beside(probe: Any) -> dict[str, LogRows]:
-    """Returns the tables that a probe of jobs needs."""
-    return {"jobs": jobs_of(probe.jobs)}
+def business_vocabulary_tables(probe: Any) -> MissingTables:
+    """Returns the tables that the metrics of BusinessVocabulary need."""
+    return {"inventories": inventories_table(probe)}
 
 
-BESIDE: Mapping[str, Callable[[Any], dict[str, LogRows]]] = {
-    "BusinessVocabularyProbe": inventories_beside,
-    "HiringAnProbe": names_and_jobs_beside,
-    "JobsLumProbe": jobs_beside,
+def hiring_an_tables(probe: Any) -> MissingTables:
+    """Returns the tables that the metrics of HiringAn need."""
+    return {"names": names_table(probe), "jobs": jobs_table(probe.roles)}
+
+
+def jobs_lum_tables(probe: Any) -> MissingTables:
+    """Returns the tables that the metrics of JobsLum need."""
+    return {"jobs": jobs_table(probe.jobs)}
+
+
+TABLE_MAKERS: Mapping[str, Callable[[Any], MissingTables]] = {
+    "BusinessVocabularyProbe": business_vocabulary_tables,
+    "HiringAnProbe": hiring_an_tables,
+    "JobsLumProbe": jobs_lum_tables,
 }
-"""Functions that return the tables which logs lack, for probes whose metrics need them."""
+"""The functions that return the tables a log lacks, for probes whose metrics need them."""
 
 
-class Unneeded(ModuleType):
-    """A module whose functions do nothing."""
+class StubModule(ModuleType):
+    """A module in which every name is a function that does nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         if name.startswith("__"):
@@ -76,22 +93,21 @@ class Unneeded(ModuleType):
         return lambda *arguments, **options: None
 
 
-def open_package(folder: str, unneeded: Sequence[str] = UNNEEDED) -> None:
+def open_package(folder: str, stubbed_modules: Sequence[str] = STUBBED_MODULES) -> None:
     """Imports GenderBench from a folder, and nothing else from there.
 
-    The folder may hold modules for another version of Python.
-
     Args:
-        folder: holds the package's own folder.
-        unneeded: modules that are replaced by modules whose functions do nothing.
+        folder: the folder that contains the folder genderbench.
+        stubbed_modules: modules that are replaced by `StubModule`, in this whole process.
     """
-    sys.modules.update((name, Unneeded(name)) for name in unneeded)
+    sys.modules.update((name, StubModule(name)) for name in stubbed_modules)
     sys.path.insert(0, folder)
     import_module("genderbench")
+    # The folder may contain other packages, for another version of Python.
     sys.path.remove(folder)
 
 
-def probes_of_harness() -> list[Any]:
+def harness_probes() -> list[Any]:
     """Returns GenderBench's probes with the settings of its published harness."""
     harness = import_module("genderbench.harnesses.default").DefaultHarness(log_strategy="no")
     probes: list[Any] = harness.probes
@@ -99,7 +115,7 @@ def probes_of_harness() -> list[Any]:
 
 
 def write_log(probe: Any, file: Path) -> None:
-    """Writes the log of a probe; its attempts, which would repeat each prompt, are left out."""
+    """Writes the log of a probe without attempts, which would repeat each prompt."""
     state = probe.to_json_dict()
     for item in state["probe_items"]:
         item["attempts"] = []
@@ -109,47 +125,48 @@ def write_log(probe: Any, file: Path) -> None:
 
 
 def describe_probe(probe: Any, folder: Path) -> dict[str, Any]:
-    """Makes a probe and writes its log.
+    """Creates the items of a probe and writes its log.
 
     Returns:
-        `repetitions`, the number of times that each prompt is asked, and `beside`, tables that the
-        log lacks; or `problem`, the reason why the probe cannot be made.
+        The fields of `package.PackageProbe`: `repetitions` and `tables`, or `problem`.
     """
     name = type(probe).__name__
     try:
         probe.create_probe_items()
-    except Exception as error:  # whatever its code and its libraries raise
+    except Exception as error:  # foreign code may raise anything
         return {"problem": f"{type(error).__name__}: {error}"}
     write_log(probe, folder / f"{name}.jsonl")
-    beside = BESIDE[name](probe) if name in BESIDE else {}
-    return {"repetitions": probe.num_repetitions, "beside": beside}
+    tables = TABLE_MAKERS[name](probe) if name in TABLE_MAKERS else {}
+    return {"repetitions": probe.num_repetitions, "tables": tables}
 
 
-def counter_names() -> Callable[[], uuid.UUID]:
-    """Returns a function that numbers things, in place of one that gives them random names."""
-    numbers = count()
-    return lambda: uuid.UUID(int=next(numbers))
+def counting_uuid() -> Callable[[], uuid.UUID]:
+    """Returns a replacement of `uuid.uuid4` that counts from 0."""
+    counter = count()
+    return lambda: uuid.UUID(int=next(counter))
 
 
-def make(package: str, folder: Path, names: Sequence[str]) -> None:
-    """Makes probes; the files depend on nothing but the version of the package.
+def write_probes(package: str, folder: Path, class_names: Sequence[str]) -> None:
+    """Creates probes, and writes their logs and `made.json`.
 
     Args:
-        package: the folder that holds the package's own.
+        package: the folder that contains the folder genderbench.
         folder: the folder to write to.
-        names: the classes of the probes.
+        class_names: the classes of the probes.
     """
     open_package(package)
-    made = {}
-    for probe in probes_of_harness():
+    descriptions = {}
+    for probe in harness_probes():
         name = type(probe).__name__
-        if name in names:
-            uuid.uuid4 = counter_names()
+        if name in class_names:
+            # Random ids would make the files, and thus their digests, differ from run to run.
+            uuid.uuid4 = counting_uuid()
             probe.uuid = uuid.uuid4()
-            made[name] = describe_probe(probe, folder)
-            probe.probe_items = []  # large, and written
-    (folder / MADE).write_text(json.dumps(made), encoding="utf-8")
+            descriptions[name] = describe_probe(probe, folder)
+            # Large, and already written.
+            probe.probe_items = []
+    (folder / MADE).write_text(json.dumps(descriptions), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    make(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])
+    write_probes(sys.argv[1], Path(sys.argv[2]), sys.argv[3:])

