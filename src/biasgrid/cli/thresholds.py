@@ -362,7 +362,7 @@ def fair_inside(row: Mapping[str, Any], facts: GridFacts) -> float | None:
     _, fair = headlines.get(row["measure"], ("", None))
     if fair is None or is_size(row["measure"]):
         return None
-    least, most = facts.measure_limits(row)
+    least, most = facts.value_range(dataset=row["dataset"], measure=row["measure"])
     return fair if least < fair < most else None
 
 
@@ -375,7 +375,8 @@ def measured_text(row: Mapping[str, Any], facts: GridFacts) -> str:
         return f"{row['value']:.0f} of {row['n']:,} tested{untestable}"
     if row["measure"] == CONTROL:
         return f"{row['value']:.0f} of {row['n']:,} tested"
-    estimate = format_estimate(row, facts.measure_limits(row))
+    value_range = facts.value_range(dataset=row["dataset"], measure=row["measure"])
+    estimate = format_estimate(row, value_range)
     text = estimate.value
     if estimate.interval:
         text = f"{text} ({estimate.interval})"

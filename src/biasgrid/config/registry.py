@@ -251,7 +251,7 @@ class Plugin:
     def back_ends(self) -> dict[tuple[str, str], RegistryEntry]:
         """Returns its back ends, by task and source."""
         entries: Mapping[tuple[str, str], RegistryEntry] = getattr(self.module, "BACK_ENDS", {})
-        return {key: entry.relative_to(self.reference) for key, entry in entries.items()}
+        return {key: entry.with_reference(self.reference) for key, entry in entries.items()}
 
     def figures(self) -> dict[str, str]:
         """Returns the reference of its figure, which is called like its file."""

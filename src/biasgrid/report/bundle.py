@@ -60,7 +60,15 @@ def page_script(families: Mapping[str, str]) -> str:
 
 
 def checked_view(file: Path, modules: Iterable[str]) -> str:
-    """Returns the text of a family's view; see `page_script`."""
+    """Returns the text of a family's view.
+
+    Args:
+        file: the view.
+        modules: the names of the page's modules, which a view may import.
+
+    Raises:
+        UserError: it imports a module that the page does not have, or would end the script.
+    """
     text = file.read_text("utf-8")
     for _, path in IMPORT.findall(text):
         if module_name(path) not in modules:

@@ -179,7 +179,8 @@ def number_texts(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:
         untestable = f", {row['left_out']:,} could not be tested" if row["left_out"] else ""
         count = DASH if row["value"] is None else f"{row['value']:.0f}"
         return {"number": count, "interval": f"of {row['n']:,} tested{untestable}"}
-    estimate_text = format_estimate(row, facts.measure_limits(row))
+    value_range = facts.value_range(dataset=row["dataset"], measure=row["measure"])
+    estimate_text = format_estimate(row, value_range)
     number = DASH if row["value"] is None else with_minus(estimate_text.value)
     interval = with_minus(estimate_text.interval)
     if not interval and row["null_mean"] is not None:

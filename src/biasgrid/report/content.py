@@ -34,13 +34,13 @@ class MeasureColumn:
         measure: the measure's name.
         measure_options: the options of its rows.
         heading: its heading.
-        limits: the range of its numbers.
+        value_range: the range of its numbers.
     """
 
     measure: str
     measure_options: str
     heading: str
-    limits: tuple[float, float] = ANY_RANGE
+    value_range: tuple[float, float] = ANY_RANGE
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ def part_rows(rows: pl.DataFrame, columns: Sequence[MeasureColumn]) -> list[Cont
 
 def written_row(row: ContentRow, column: MeasureColumn) -> ContentRow:
     """Returns a row of the summary with `written`, its number in words."""
-    estimate = format_estimate(row, column.limits)
+    estimate = format_estimate(row, column.value_range)
     value = "\N{EN DASH}" if row["value"] is None else with_minus(estimate.value)
     interval = with_minus(estimate.interval)
     return row | {"written": estimate._replace(value=value, interval=interval)}
@@ -319,8 +319,10 @@ def recovery_rows(
         the measure) and the columns of `recovery`.
     """
     pairs = measured_and_synthetic(measures, synthetic, strengths)
-    rows = recovery(pairs, "dataset", "model", "strength", "measure", "of").to_dicts()
+    by = ("dataset", "model", "strength", "measure", "names_or_groups")
+    rows = recovery(pairs, *by).to_dicts()
     for row in rows:
         title = measure_definitions[row["dataset"]][row["measure"]].title
-        row["title"] = title if row["of"] is None else f"{title}, {row['of']}"
+        subject = row["names_or_groups"]
+        row["title"] = title if subject is None else f"{title}, {subject}"
     return rows

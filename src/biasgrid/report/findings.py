@@ -70,22 +70,29 @@ def findings(
     """
     model_findings = []
     for model in values_in_order(verdicts, "model"):
-        rows, summary_rows = verdicts.filter(model=model), summary.filter(model=model)
-        model_findings.append(model_finding(model, rows, summary_rows, facts))
+        model_findings.append(model_finding(model, verdicts, summary, facts))
     return model_findings
 
 
 def model_finding(
     model: str, verdicts: pl.DataFrame, summary: pl.DataFrame, facts: GridFacts
 ) -> Finding:
-    """Returns the findings of a model; see `findings`."""
-    rows = verdicts.filter(~pl.col("is_control"))
+    """Returns the findings of a model: of its controls only if it has no other cells.
+
+    Args:
+        model: its name.
+        verdicts: the verdicts of all models; at least one is of this model.
+        summary: the summary of all models.
+        facts: see `findings`.
+    """
+    all_rows = verdicts.filter(model=model)
+    rows = all_rows.filter(~pl.col("is_control"))
     if rows.is_empty():
         # All cells of a model that answers at random are controls.
-        rows = verdicts
+        rows = all_rows
     cells = []
     for row in rows.to_dicts():
-        summary_rows = summary.filter(dataset=row["dataset"])
+        summary_rows = summary.filter(model=model, dataset=row["dataset"])
         cells.append(CellFinding(row, list(cell_parts(row, summary_rows, facts))))
     return Finding(model, cells)
 
@@ -200,9 +207,9 @@ def mark_parts(summary_rows: pl.DataFrame) -> Iterator[str]:
 def warning_parts(summary_rows: pl.DataFrame) -> Iterator[str]:
     """Yields the validity flags that speak against numbers that are shown all the same."""
     checks = summary_rows.filter(~pl.col("headline")).drop_nulls("flag")
-    flags = values_in_order(checks, "measure")
-    if flags:
-        names = [flag.replace("_", " ") for flag in flags]
+    raised_flags = values_in_order(checks, "measure")
+    if raised_flags:
+        names = [flag.replace("_", " ") for flag in raised_flags]
         yield f"warnings: {', '.join(names)}"
 
 

@@ -402,8 +402,9 @@ def context_text(row: VerdictRow) -> str:
     """Returns the facts about a cell's tests, in sentences.
 
     Returns:
-        The number of significant tests, the detectable effect and the number of untestable ones,
-        each if known; for a cell that was not measured, the reason and a remedy. May be `""`.
+        The number of significant tests if bias was found by several, the detectable effect if it is
+        known, and the number of untestable tests if there are any. For a cell that was not
+        measured, the reason, and the remedy if there is one. `""` if nothing of this applies.
     """
     if row["verdict"] == NOT_MEASURED:
         parts = [row["reason"], *filter(None, [row["remedy"]])]
@@ -416,10 +417,8 @@ def warning_flags(row: VerdictRow, summary_rows: pl.DataFrame) -> list[str]:
     """Returns the validity flags that speak against numbers that are shown all the same."""
     if row["verdict"] == NOT_MEASURED:
         return []
-    flags = summary_rows.filter(~pl.col("headline"), pl.col("measure") != CONTROL).drop_nulls(
-        "flag"
-    )
-    return values_in_order(flags, "measure")
+    checks = summary_rows.filter(~pl.col("headline"), pl.col("measure") != CONTROL)
+    return values_in_order(checks.drop_nulls("flag"), "measure")
 
 
 def largest_number(row: VerdictRow, dataset: ReportDataset) -> Largest:

@@ -555,7 +555,7 @@ class DatasetCells:
 
         Args:
             column: the column.
-            rows: the rows of the summary of a model.
+            rows: the rows of the summary of a model in this dataset.
             headlines: the headlines among them, of the column's bias type.
 
         Returns:
@@ -563,9 +563,11 @@ class DatasetCells:
             without a value, the first that no flag silences; None if there is none.
         """
         measures_by_flag = self.run.facts.silenced.get(self.dataset.name, {})
-        flags = rows.filter(~pl.col("headline")).drop_nulls("flag")["measure"]
+        # A flag is a measure: its column `flag` holds the problem in words if it is raised.
+        is_raised = pl.col("flag").is_not_null()
+        raised_flags = rows.filter(~pl.col("headline"), is_raised)["measure"]
         silenced_measures: set[str] = set()
-        for flag in flags:
+        for flag in raised_flags:
             silenced_measures.update(measures_by_flag.get(flag, ()))
         rows_by_measure = {row["measure"]: row for row in headlines.to_dicts()}
         candidates = [

@@ -120,7 +120,14 @@ def split_block(here: str | None, files: Mapping[str, str]) -> dict[str, str]:
 def template_variables(
     run: ReportRun, tables: ReportTables, figures: Sequence[ReportFigure], screen: Screen
 ) -> dict[str, Any]:
-    """Returns the variables of the page's template; see `build_report` for the arguments."""
+    """Returns the variables of the page's template.
+
+    Args:
+        run: see `build_report`.
+        tables: see `build_report`.
+        figures: see `build_report`.
+        screen: the first screen, of the same run and tables.
+    """
     references = {
         dataset.family: dataset.reference for dataset in run.datasets if dataset.reference
     }
@@ -192,7 +199,7 @@ def environment(*, autoescape: bool, finalize: Callable[[Any], Any] | None = Non
 
     Args:
         autoescape: whether every value is escaped for HTML.
-        finalize: a function that every value is passed through in place of that.
+        finalize: a function applied to every value instead of HTML escaping; by default none.
     """
     templates = Environment(
         loader=PackageLoader("biasgrid.report", "assets"),

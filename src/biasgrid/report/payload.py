@@ -204,7 +204,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
     """Returns the facts of a dataset and its measures."""
     measures = {}
     for name, measure in dataset.measures.items():
-        limits = display_range(name, measure_range(measure))
+        value_range = display_range(name, measure_range(measure))
         measures[name] = {
             "title": measure.title,
             "symbol": measure.symbol,
@@ -212,7 +212,7 @@ def dataset_description(dataset: ReportDataset) -> dict[str, Any]:
             "unit": measure.unit,
             "fair": measure.fair,
             # JSON has no infinite numbers.
-            "within": [limit if math.isfinite(limit) else None for limit in limits],
+            "within": [end if math.isfinite(end) else None for end in value_range],
         }
     return {
         "name": dataset.name,

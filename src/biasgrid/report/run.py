@@ -97,7 +97,7 @@ class ReportRun:
         settings: the config, which the page carries.
         megabytes: the maximum size of the page; sentences are carried as far as they fit.
         same_models: a sentence about models that are the same; empty if none are.
-        facts: facts about the cells beside their numbers.
+        facts: facts about the cells other than their numbers.
     """
 
     title: str
@@ -197,7 +197,7 @@ def gather_run(
         instances: the instances tables, at `DATASET/VARIANT.parquet`.
         measures: the measures of cells, at `DATASET/MODEL.parquet`.
         same_models: a sentence about models that are the same.
-        facts: facts about the cells beside their numbers.
+        facts: facts about the cells other than their numbers.
     """
     report_models = []
     for name, attributes in models.items():

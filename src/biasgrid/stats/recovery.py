@@ -15,7 +15,7 @@ CellStrengths = Mapping[str, Mapping[str, str]]
 """For each dataset the strength that each of the trained models learned in it."""
 
 NAME_EFFECTS, GROUP_EFFECTS = "names", "groups"
-"""What a known effect is of, in datasets whose subjects stand for groups."""
+"""Values of `names_or_groups`, in datasets in which both have a known effect."""
 LEAST = 1e-12
 """What differs by no more is the same but for rounding."""
 
@@ -32,9 +32,9 @@ def measured_and_synthetic(
 
     Returns:
         `dataset`, `model`, `strength`, `measure`, `options`, the keys of measures, `synthetic`,
-        `measured` and `of`; datasets and models in the order of the strengths. If both
-        groups of subjects and subjects have a known effect, `of` is `GROUP_EFFECTS` or
-        `NAME_EFFECTS`; else it is null.
+        `measured` and `names_or_groups`; datasets and models in the order of the strengths. In a
+        dataset with known effects of groups of subjects, `names_or_groups` is `GROUP_EFFECTS` for
+        these and `NAME_EFFECTS` for all others; in other datasets it is null.
     """
     trained = []
     for dataset, strength_of_models in strengths.items():
@@ -56,7 +56,9 @@ def measured_and_synthetic(
     )
     is_of_group = pl.any_horizontal(pl.col(group_keys("who")).is_not_null())
     has_groups = is_of_group.any().over("dataset")
-    of = pl.when(is_of_group).then(pl.lit(GROUP_EFFECTS)).otherwise(pl.lit(NAME_EFFECTS))
+    names_or_groups = (
+        pl.when(is_of_group).then(pl.lit(GROUP_EFFECTS)).otherwise(pl.lit(NAME_EFFECTS))
+    )
     return pairs.drop_nulls("measured").select(
         "dataset",
         "model",
@@ -64,7 +66,7 @@ def measured_and_synthetic(
         *number,
         "synthetic",
         "measured",
-        of=pl.when(has_groups).then(of),
+        names_or_groups=pl.when(has_groups).then(names_or_groups),
     )
 
 

@@ -60,7 +60,8 @@ class CellRows(NamedTuple):
     """Instances of a cell, and the predictions of just these.
 
     In a part of a cell, and in a cell whose predictions are in the order of its instances, rows of
-    both tables correspond one by one; else they are matched by `instance`.
+    both tables correspond one by one. Otherwise, and if a cell is read as one part, match them by
+    `instance`.
     """
 
     instances: pl.DataFrame
@@ -100,11 +101,12 @@ def read_whole_cell(
     Args:
         source: the files.
         columns: the columns of the instances; all by default.
-        answer_columns: the columns of the predictions, of which those that the answer kind does not
-            have are left out; all by default.
+        answer_columns: the columns of the predictions, `instance` among them, by which the cell is
+            checked; columns that the answer kind lacks are ignored. All by default.
 
     Returns:
-        Both tables, with rows in the order of the files.
+        Both tables, with rows in the order of the files. Rows of both need not correspond: match
+        them by `instance`.
 
     Raises:
         TableError: a file does not fit its schema.
@@ -117,7 +119,7 @@ def read_whole_cell(
     ]
     predictions = pl.concat(read_table(path, schema, present) for path in source.prediction_paths)
     try:
-        check_complete(instances, predictions)
+        check_complete(instances.height, predictions["instance"])
     except IncompleteCell as error:
         raise IncompleteCell(f"{source.name}: {error}") from None
     return CellRows(instances, predictions)
@@ -157,8 +159,8 @@ class CellParts:
         Args:
             source: the files.
             columns: the columns of the instances, `instance` and the unit among them.
-            answer_columns: the columns of the predictions, of which those that the answer kind does
-                not have are left out.
+            answer_columns: the columns of the predictions, `instance` among them; columns that the
+                answer kind lacks are ignored.
             unit: a numeric column of the instances. Instances with the same value come in one part.
 
         Raises:
@@ -220,8 +222,8 @@ class CellParts:
             whole_count = sum(mask.sum() for mask in are_whole)
             held_count = sum(len(mask) for mask in are_whole)
             if whole_count * SMALLEST_SHARE >= held_count:
-                yield stack_rows(select_rows(held, are_whole))
-                held = select_rows(held, [~mask for mask in are_whole])
+                yield stack_rows(filter_parts(held, are_whole))
+                held = filter_parts(held, [~mask for mask in are_whole])
         self.is_validated = True
 
     def read(self, block: Block) -> CellRows:
@@ -234,7 +236,7 @@ class CellParts:
         return CellRows(requests, responses)
 
 
-def select_rows(parts: Iterable[CellRows], masks: Iterable[pl.Series]) -> list[CellRows]:
+def filter_parts(parts: Iterable[CellRows], masks: Iterable[pl.Series]) -> list[CellRows]:
     """Returns some rows of each part; parts without any such row are left out.
 
     Args:
@@ -255,29 +257,29 @@ def stack_rows(parts: Sequence[CellRows]) -> CellRows:
     return CellRows(instances, predictions)
 
 
-def check_complete(instances: pl.DataFrame, predictions: pl.DataFrame) -> None:
+def check_complete(instance_count: int, predicted: pl.Series) -> None:
     """Refuses a cell unless every instance has exactly one prediction.
 
     Args:
-        instances: with `instance`, the numbers from 0, one per row of the table.
-        predictions: with `instance`.
+        instance_count: the number of instances, which are numbered from 0.
+        predicted: the instance of each prediction, an unsigned integer, in any order.
 
     Raises:
         IncompleteCell: with the counts of instances without a prediction and with several, and of
             predictions of unknown instances; or because there are no instances.
     """
-    if instances.is_empty():
+    if not instance_count:
         raise IncompleteCell("there are no instances to measure; expected at least one")
-    numbers = predictions["instance"].to_numpy()
-    if np.array_equal(numbers, np.arange(instances.height, dtype=numbers.dtype)):
+    numbers = predicted.to_numpy()
+    if np.array_equal(numbers, np.arange(instance_count, dtype=numbers.dtype)):
         return
-    known_numbers = numbers[numbers < instances.height]
-    counts = np.bincount(known_numbers, minlength=instances.height)
+    known_numbers = numbers[numbers < instance_count]
+    counts = np.bincount(known_numbers, minlength=instance_count)
     missing, several = np.count_nonzero(counts == 0), np.count_nonzero(counts > 1)
     unknown = len(numbers) - len(known_numbers)
     if missing or several or unknown:
         raise IncompleteCell(
-            f"of {instances.height} instances, {missing} have no prediction and {several} have "
+            f"of {instance_count} instances, {missing} have no prediction and {several} have "
             f"more than one, and {unknown} predictions belong to unknown instances; expected "
             "exactly one prediction for each instance: remove the cell's predictions and run again"
         )
@@ -321,8 +323,8 @@ def withhold_invalid(measures: pl.DataFrame, definitions: MetricDefinitions) -> 
     """Raises validity flags, and withholds the numbers that have no meaning in such a cell.
 
     Args:
-        measures: all measures of the cell: columns of `MEASURES`, in which `flag` is that of the
-            `Check`.
+        measures: all measures of the cell, in columns of `MEASURES`; rows of flags have
+            `Check.flag` in `flag`.
         definitions: headlines and limits.
 
     Returns:

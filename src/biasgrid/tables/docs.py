@@ -114,7 +114,7 @@ def key_table(keys: Sequence[Key]) -> str:
 
 
 def field_text(value: object) -> str:
-    """Writes the value of a field of a key; "" for one that is absent or does not hold."""
+    """Writes the value of a field of a key; "" for None and False."""
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, type):

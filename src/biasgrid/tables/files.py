@@ -187,7 +187,7 @@ def read_unchecked(
     rows: range | None = None,
 ) -> pl.DataFrame:
     """Reads a table without validating it; see `read_table`."""
-    read_facts(path, schema.name, anywhere)
+    read_facts(path, schema.name, anywhere=anywhere)
     table = pl.scan_parquet(path, glob=False)
     if columns is not None:
         table = table.select(columns)
@@ -222,7 +222,9 @@ def read_tables(paths: Iterable[str | Path], schema: pa.DataFrameSchema) -> pl.D
 
 
 def read_table_rows(path: str | Path, schema: pa.DataFrameSchema, rows: IntArray) -> pl.DataFrame:
-    """Reads some rows of a table, wherever it lies, and validates the row groups with them.
+    """Reads some rows of a table, and validates the row groups with them.
+
+    It is not checked that the file lies in the place of its cell, see `check_place`.
 
     Args:
         path: the file.
@@ -381,22 +383,22 @@ def read_provenance(path: str | Path, *, anywhere: bool = False) -> dict[str, An
 
     Args:
         path: the table.
-        anywhere: whether the file may lie elsewhere than where it was made.
+        anywhere: whether the file may lie elsewhere than where it was made; else see `check_place`.
 
     Raises:
         TableError: the file is not readable as Parquet, or carries no provenance, so it was not
             made by biasgrid; or it is of another cell, unless it may lie `anywhere`.
     """
-    return read_facts(path, "biasgrid", anywhere)
+    return read_facts(path, "biasgrid", anywhere=anywhere)
 
 
-def read_facts(path: str | Path, kind: str, anywhere: bool = False) -> dict[str, Any]:
+def read_facts(path: str | Path, kind: str, *, anywhere: bool = False) -> dict[str, Any]:
     """Returns the provenance of a table; see `read_provenance`.
 
     Args:
         path: the table.
         kind: the kind of table, for the message if it is not readable.
-        anywhere: whether the file may lie elsewhere than where it was made.
+        anywhere: whether the file may lie elsewhere than where it was made; else see `check_place`.
     """
     try:
         metadata = pl.read_parquet_metadata(path)

@@ -172,19 +172,22 @@ class Repetitions:
         Args:
             digests: shape (rows,), from `digest_rows`.
         """
-        return pl.Series(ASKED_BEFORE, self.number(digests).astype(np.uint32))
+        return pl.Series(ASKED_BEFORE, self._count_earlier(digests).astype(np.uint32))
 
-    def number(self, digests: Digests) -> Digests:
-        """Returns how often each digest was met before, in these rows or earlier calls."""
+    def _count_earlier(self, digests: Digests) -> Digests:
+        """Returns the number of earlier rows with each digest, in this call or before.
+
+        Remembers these rows, or with `again` only those whose digest is among them.
+        """
         if self.again is None:
-            return self._number(digests)
+            return self._count_and_remember(digests)
         numbers = np.zeros(len(digests), np.uint64)
         if len(self.again):
             rows = np.flatnonzero(np.isin(digests, self.again))
-            numbers[rows] = self._number(digests[rows])
+            numbers[rows] = self._count_and_remember(digests[rows])
         return numbers
 
-    def _number(self, digests: Digests) -> Digests:
+    def _count_and_remember(self, digests: Digests) -> Digests:
         earlier = self.met
         # A stable sort only merges two sorted runs.
         self.met = np.sort(np.concatenate([earlier, np.sort(digests)]), kind="stable")

@@ -316,12 +316,16 @@ def read_definitions(folder: str) -> Definitions:
 
 
 @cache
-def read_mapping(file: Path) -> dict[str, Any]:
-    """Reads a YAML file of the package. It must hold a mapping."""
+def read_mapping(file: Path) -> Mapping[str, Any]:
+    """Reads a YAML file of the package, once: callers share the mapping and must not change it.
+
+    Args:
+        file: the file. It must hold a mapping, which is not checked.
+    """
     # The parser names the file in its errors if it reads an open file. The one in C is 10 times as
     # fast, and planning a run waits for it.
     with file.open("rb") as text:
-        content: dict[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        content: Mapping[str, Any] = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     return content
 
 
@@ -331,7 +335,7 @@ def check_definitions(
     """Builds measures from the content of a file of definitions.
 
     A field comes from the entry itself, else from the shared entry of the same name, else from the
-    defaults: those of the shared file for flags, those of the file for all other sections.
+    defaults. Flags take the defaults of the shared file, other sections those of their own file.
 
     Args:
         content: `about`, `defaults`, and sections of entries.

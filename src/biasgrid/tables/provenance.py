@@ -78,8 +78,8 @@ def cell_provenance(
         instances: the cell's instances table.
         predictions: its predictions tables.
         record: the record of the model that must have made them; None for no such check.
-        dump: facts of the dump from which they must have been imported, of which those that are
-            None fit anything; None for no such check.
+        dump: facts of the dump from which they must have been imported; a fact that is None fits
+            any value. None for no such check.
         expected: facts that the predictions must have, such as `scoring`.
 
     Returns:

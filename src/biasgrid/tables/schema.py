@@ -7,33 +7,30 @@ from typing import Any
 
 import pandera.polars as pa
 import polars as pl
+from polars.expr.list import ExprListNameSpace
 
 LEAST, LARGEST = -1e-6, 1 + 1e-5
 """The range of probabilities after rounding."""
 Probability = pa.Check.in_range(LEAST, LARGEST)
 
 
-def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
-    # All lists at once, which is faster. Only if a number is wrong, list by list, to name it.
-    numbers = pl.col(data.key)
-    is_within = pl.all_horizontal(
+def _are_probabilities(numbers: pl.Expr | ExprListNameSpace) -> pl.Expr:
+    """Whether all numbers are probabilities: of a column, or of each list of a column (`.list`)."""
+    # Empty lists and lists of nulls have no minimum and maximum. Both ignore NaN, the sum does not.
+    return pl.all_horizontal(
         numbers.min().fill_null(0) >= LEAST,
         numbers.max().fill_null(0) <= LARGEST,
         numbers.sum().is_not_nan(),
     )
-    result: pl.LazyFrame = data.lazyframe.select(numbers.explode()).select(is_within)
-    return result if result.collect().item() else _each_within_bounds(data)
 
 
-def _each_within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
-    lists = pl.col(data.key).list
-    # Empty lists and lists of nulls have no minimum and maximum. Both ignore NaN, the sum does not.
-    is_within = pl.all_horizontal(
-        lists.min().fill_null(0) >= LEAST,
-        lists.max().fill_null(0) <= LARGEST,
-        lists.sum().is_not_nan(),
-    )
-    result: pl.LazyFrame = data.lazyframe.select(is_within)
+def _within_bounds(data: pa.PolarsData) -> pl.LazyFrame:
+    numbers = pl.col(data.key)
+    all_numbers = data.lazyframe.select(numbers.explode())
+    # All lists at once is faster. List by list tells pandera the row with a wrong number.
+    result: pl.LazyFrame = all_numbers.select(_are_probabilities(numbers))
+    if not result.collect().item():
+        result = data.lazyframe.select(_are_probabilities(numbers.list))
     return result
 
 

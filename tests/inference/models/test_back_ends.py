@@ -34,7 +34,7 @@ def test_another_class_may_give_one_kind_of_answers() -> None:
     entry = RegistryEntry(
         ":Chooser", ("choice", "likelihood"), other_paths=(("likelihood", ":Scorer"),)
     )
-    mine = entry.relative_to("plugins/mine.py")
+    mine = entry.with_reference("plugins/mine.py")
     assert mine.class_path("choice") == "plugins/mine.py:Chooser"
     assert mine.class_path("likelihood") == "plugins/mine.py:Scorer"
 
@@ -64,4 +64,4 @@ def test_the_back_end_of_the_contributors_page_is_one_file_that_works(tmp_path: 
     exec(test, names | {"PromptPart": PromptPart}, names)
     names["test_the_shorter_option_is_preferred"]()
     (entry,) = load_reference(f"{path}:BACK_ENDS").values()
-    assert entry.relative_to(str(path)).class_path("choice") == f"{path}:Shortest"
+    assert entry.with_reference(str(path)).class_path("choice") == f"{path}:Shortest"

@@ -18,6 +18,7 @@ from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import (
     NO_NUMBER,
     TOO_LITTLE,
+    FormattedNumber,
     format_estimate,
     format_number,
     is_size,
@@ -153,11 +154,17 @@ def headline_text(row: SummaryRow, facts: GridFacts, *, has_intervals: bool) -> 
     """
     if row["measure"] == TESTS:
         return Text(tests_text(row, "\n" if has_intervals else " "))
-    written = format_estimate(row, facts.measure_limits(row), "..")
+    written = estimate_text(row, facts)
     text = f"{written.value} {row['mark'] or ''}".strip()
     if has_intervals:
         text = f"{text}\n{written.interval or noise_floor(row)}"
     return Text(text, style="dim" if written.says_little else "")
+
+
+def estimate_text(row: SummaryRow, facts: GridFacts) -> FormattedNumber:
+    """Returns a number of the summary in words, with its interval."""
+    value_range = facts.value_range(dataset=row["dataset"], measure=row["measure"])
+    return format_estimate(row, value_range, "..")
 
 
 def tests_text(row: SummaryRow, separator: str) -> str:
@@ -195,7 +202,7 @@ def legend(rows: Sequence[SummaryRow], level: float, facts: GridFacts) -> str:
         *left_out_lines(numbers),
         *facts.relative_sentences(numbers),
     ]
-    if any(format_estimate(row, facts.measure_limits(row)).says_little for row in numbers):
+    if any(estimate_text(row, facts).says_little for row in numbers):
         lines.append(f"dim: {TOO_LITTLE} (the interval is wider than half the range)")
     lines += mark_legend(numbers)
     return "\n".join(lines)

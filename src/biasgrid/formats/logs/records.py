@@ -48,7 +48,9 @@ class RecordScore(NamedTuple):
     is_distance: bool
 
 
-def score_details(row: Mapping[str, Any], fair: float, limits: tuple[float, float]) -> RecordScore:
+def score_details(
+    row: Mapping[str, Any], fair: float, value_range: tuple[float, float]
+) -> RecordScore:
     """Converts a number to a score of the schema.
 
     If the fair value lies inside its range, the score is the distance from the fair value.
@@ -56,10 +58,10 @@ def score_details(row: Mapping[str, Any], fair: float, limits: tuple[float, floa
     Args:
         row: `measure`, `value` and the ends `low` and `high` of the interval, None without one.
         fair: the value of equal treatment.
-        limits: the smallest and the largest value of the measure.
+        value_range: the smallest and the largest value of the measure.
     """
     value, low, high = row["value"], row["low"], row["high"]
-    minimum, maximum = limits
+    minimum, maximum = value_range
     if is_size(row["measure"]):
         # A size corrected for noise may be below 0, where it means the same as 0.
         value = max(value, 0.0)
@@ -210,7 +212,8 @@ def record_results(
         meaning, fair = facts.headlines.get(dataset, {}).get(measure, ("", None))
         if fair is None:
             continue
-        score = score_details(row, fair, facts.measure_limits(row))
+        value_range = facts.value_range(dataset=dataset, measure=measure)
+        score = score_details(row, fair, value_range)
         sample_size = sample_sizes[dataset, bias_type]
         yield {
             "evaluation_result_id": join_name("/", dataset, bias_type, measure, row["options"]),

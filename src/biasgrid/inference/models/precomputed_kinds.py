@@ -70,7 +70,7 @@ class AnswerKind(ABC):
     expected: ClassVar[str]
 
     def options(self, instances: pl.DataFrame, classes: Sequence[str]) -> Options:
-        """Returns the options of each instance, for which an answer needs a number each.
+        """Returns, for each answer, the options that it needs a number for; by default none.
 
         Args:
             instances: the instances.
@@ -81,12 +81,12 @@ class AnswerKind(ABC):
     def faults(
         self, path: Path, answers: Sequence[PrecomputedResponse], options: Options
     ) -> Iterator[Fault]:
-        """Yields the first answer of another kind, or without a number for response of its options.
+        """Yields the fault of the first answer that is of another kind or lacks a number.
 
         Args:
             path: the file of the answers.
             answers: one answer per instance.
-            options: the options of each instance.
+            options: the options of each instance; None is an option that it does not have.
         """
         for response, texts in zip(answers, options, strict=True):
             fault = next(

@@ -288,15 +288,16 @@ class AnsweredRange(NamedTuple):
 
     Attributes:
         table: its table in the store.
-        found_count: see `Timing.found`.
-        seconds: see `Timing`.
+        from_finished_count: the number of rows whose answers are from finished shards of earlier
+            runs, see `Timing.found`.
+        seconds_in_all_runs: how long the other rows took, also in runs that were killed.
         gpu_peak_mb: see `Timing`.
         devices: the devices of its answers.
     """
 
     table: Path
-    found_count: int
-    seconds: float
+    from_finished_count: int
+    seconds_in_all_runs: float
     gpu_peak_mb: int | None
     devices: Sequence[str]
 
@@ -330,8 +331,8 @@ class ShardRows:
         store = AnswerStore(self.folder, answer_schema(self.settings.answer), instances, row_range)
         settings = replace(self.settings, cell_cache=store.folder, shard_cache=store.parts_folder)
         answers = store.find()
-        found_count = len(answers.from_finished)
-        earlier_count = found_count + len(answers.parts)
+        from_finished_count = len(answers.from_finished)
+        earlier_count = from_finished_count + len(answers.parts)
         if earlier_count:
             logger.info("%s: %s rows come from an earlier run", settings.model, earlier_count)
         self.progress.resume(earlier_count)
@@ -341,7 +342,13 @@ class ShardRows:
         own_facts = {"audits": answers.audits, KEPT_AS: store.name, "devices": devices}
         table = answers_in_order(pl.concat([answers.from_finished, answers.parts])).drop("key")
         store.keep(table, {**self.facts, **own_facts})
-        return AnsweredRange(store.table, found_count, answers.seconds, gpu_peak, devices)
+        return AnsweredRange(
+            table=store.table,
+            from_finished_count=from_finished_count,
+            seconds_in_all_runs=answers.seconds,
+            gpu_peak_mb=gpu_peak,
+            devices=devices,
+        )
 
 
 def with_keys(requests: pl.DataFrame) -> pl.DataFrame:
@@ -379,16 +386,18 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None
         ranges: its ranges.
         path: the file.
     """
-    found_count = sum(answered.found_count for answered in ranges)
-    seconds = sum(answered.seconds for answered in ranges)
+    from_finished_count = sum(answered.from_finished_count for answered in ranges)
+    # Rows of killed runs are among them: `seconds_in_all_runs` has their time, too.
+    other_count = rows - from_finished_count
+    seconds = sum(answered.seconds_in_all_runs for answered in ranges)
     gpu_peaks = [answered.gpu_peak_mb for answered in ranges if answered.gpu_peak_mb is not None]
     # Without duplicates, in the order of ranges.
     devices = dict.fromkeys(device for answered in ranges for device in answered.devices)
     timing = Timing(
         rows=rows,
-        found=found_count,
+        found=from_finished_count,
         seconds=round(seconds, 3),
-        rows_per_second=round((rows - found_count) / seconds, 1) if seconds else None,
+        rows_per_second=round(other_count / seconds, 1) if seconds else None,
         # In kB on Linux.
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         gpu_peak_mb=max(gpu_peaks, default=None),

@@ -6,7 +6,7 @@ your own is a plugin: one file with the class and a `BACK_ENDS` like the one bel
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class RegistryEntry(NamedTuple):
@@ -50,20 +50,18 @@ class RegistryEntry(NamedTuple):
         """Returns the reference of the class that gives a kind of answers."""
         return dict(self.other_paths).get(answer, self.path)
 
-    def relative_to(self, reference: str) -> RegistryEntry:
+    def with_reference(self, reference: str) -> RegistryEntry:
         """Returns the entry with a plugin's reference before each `:Name`."""
 
         def resolve(path: str) -> str:
             return f"{reference}{path}" if path.startswith(":") else path
 
-        return self._replace(
-            path=resolve(self.path),
-            section=resolve(self.section),
-            look=resolve(self.look),
-            check=resolve(self.check),
-            source=resolve(self.source),
-            other_paths=tuple((kind, resolve(path)) for kind, path in self.other_paths),
-        )
+        # All fields that are texts are references.
+        references: dict[str, Any] = {
+            name: resolve(value) for name, value in self._asdict().items() if isinstance(value, str)
+        }
+        other_paths = tuple((kind, resolve(path)) for kind, path in self.other_paths)
+        return self._replace(**references, other_paths=other_paths)
 
 
 MODELS_PACKAGE = __name__.rpartition(".")[0]

@@ -354,7 +354,7 @@ def detectable_size(cell: CellTests, facts: GridFacts) -> float | None:
         return None
     sizes_in_range = []
     for measure, size in sizes:
-        _, most = facts.measure_limits({"dataset": cell.dataset, "measure": measure})
+        _, most = facts.value_range(dataset=cell.dataset, measure=measure)
         if size < most:
             sizes_in_range.append(size)
     return max(sizes_in_range, default=inf)

@@ -89,10 +89,10 @@ class GridFacts(NamedTuple):
         """Takes the facts from the provenance of a summary; facts that it lacks are empty."""
         return cls(**provenance.get(CLAIMS, {}), cells=provenance.get("measures", {}))
 
-    def measure_limits(self, row: Mapping[str, Any]) -> tuple[float, float]:
-        """Returns the range of a row's `measure` in its `dataset`; an open end is infinite."""
-        ranges = self.ranges.get(row["dataset"], {})
-        least, most = ranges.get(row["measure"], (None, None))
+    def value_range(self, *, dataset: str, measure: str) -> tuple[float, float]:
+        """Returns the range of a measure's values in a dataset; an open end is infinite."""
+        ranges = self.ranges.get(dataset, {})
+        least, most = ranges.get(measure, (None, None))
         low, high = ANY_RANGE
         return low if least is None else least, high if most is None else most
 
@@ -102,15 +102,17 @@ class GridFacts(NamedTuple):
         It gives each number that this probability bounds as a multiple of it.
 
         Args:
-            rows: rows of the summary. Cells without an answer probability above 0 are left out.
+            rows: rows of the summary, one per cell and measure: of several (bias types, options)
+                the last one counts. Cells without an answer probability above 0 are left out.
         """
         cells: dict[tuple[str, str], dict[str, float | None]] = {}
         for row in rows:
             cell = row["dataset"], row["model"]
             cells.setdefault(cell, {})[row["measure"]] = row["value"]
         for (dataset, model), values in cells.items():
-            # Without an answer probability, or with one of 0, there is nothing to divide by.
-            probability = values.get(ANSWER_PROBABILITY) or SMALL_ANSWER_PROBABILITY
+            probability = values.get(ANSWER_PROBABILITY)
+            if not probability or probability >= SMALL_ANSWER_PROBABILITY:
+                continue
             ratios = []
             for name in self.relative.get(dataset, {}):
                 value = values.get(name)
@@ -118,7 +120,7 @@ class GridFacts(NamedTuple):
                     continue
                 size = max(value, 0) if is_size(name) else value
                 ratios.append(f"{name} is {format_number(size / probability)}")
-            if ratios and probability < SMALL_ANSWER_PROBABILITY:
+            if ratios:
                 yield (
                     f"{dataset}, {model}: of the answer "
                     f"probability {format_number(probability)}, {', '.join(ratios)}"
@@ -208,9 +210,9 @@ def dataset_claim_facts(definitions: Mapping[str, Measure]) -> dict[str, Any]:
             claims["remedies"][name] = measure.limit.remedy
         if measure.limit and measure.limit.silences:
             claims["silenced"][name] = list(measure.limit.silences)
-        limits = measure_range(measure)
-        if limits != ANY_RANGE:
-            claims["ranges"][name] = finite_ends(limits)
+        value_range = measure_range(measure)
+        if value_range != ANY_RANGE:
+            claims["ranges"][name] = finite_ends(value_range)
     return {**claims, "placebos": placebo_names(definitions.values())}
 
 
@@ -220,9 +222,9 @@ def placebo_names(measures: Iterable[Measure]) -> list[str]:
     return sorted(names - {""})
 
 
-def finite_ends(limits: tuple[float, float]) -> list[float | None]:
+def finite_ends(value_range: tuple[float, float]) -> list[float | None]:
     """Returns both ends of a range, None for an infinite one, which JSON does not have."""
-    return [end if isfinite(end) else None for end in limits]
+    return [end if isfinite(end) else None for end in value_range]
 
 
 def coverage_text(coverage: Mapping[str, Sequence[int]]) -> str:

@@ -119,7 +119,7 @@ def letters_within(marks: Iterable[Mark], low: float | None, high: float | None)
     return {mark.letter for mark in marks if mark.low <= high + NEAR and low - NEAR <= mark.high}
 
 
-def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRange:
+def section_range(ranges: Iterable[MarkRange], *, original: bool = False) -> MarkRange:
     """Returns the best and the worst mark that a section may have.
 
     Args:
@@ -127,12 +127,12 @@ def section_range(ranges: Iterable[MarkRange], original: bool = False) -> MarkRa
         original: see `section_mark`.
     """
     known_ranges = [possible for possible in ranges if possible.best]
-    best = section_mark([possible.best for possible in known_ranges], original)
-    worst = section_mark([possible.worst for possible in known_ranges], original)
+    best = section_mark([possible.best for possible in known_ranges], original=original)
+    worst = section_mark([possible.worst for possible in known_ranges], original=original)
     return MarkRange(best, worst)
 
 
-def section_mark(letters: Iterable[str | None], original: bool = False) -> str | None:
+def section_mark(letters: Iterable[str | None], *, original: bool = False) -> str | None:
     """Returns the mark of a section: the rounded mean of the three worst marks of its numbers.
 
     It is at most one letter better than the worst mark. Without marks it is None.

@@ -149,14 +149,14 @@ def measure_range(measure: Measure) -> tuple[float, float]:
     return measure.range or RANGES.get(measure.unit, ANY_RANGE)
 
 
-def display_range(measure: str, limits: tuple[float, float]) -> tuple[float, float]:
+def display_range(measure: str, value_range: tuple[float, float]) -> tuple[float, float]:
     """Returns the range in which numbers of a measure are shown: sizes begin at 0.
 
     Args:
         measure: its name.
-        limits: its least and its largest possible value.
+        value_range: its least and its largest possible value.
     """
-    least, most = limits
+    least, most = value_range
     return (0.0 if is_size(measure) else least), most
 
 
@@ -175,17 +175,17 @@ class FormattedNumber(NamedTuple):
 
 
 def format_estimate(
-    row: Mapping[str, Any], limits: tuple[float, float] = ANY_RANGE, separator: str = " to "
+    row: Mapping[str, Any], value_range: tuple[float, float] = ANY_RANGE, separator: str = " to "
 ) -> FormattedNumber:
     """Writes a number with its interval, whose ends are cut to the range of the measure.
 
     Args:
         row: `measure`, `value`, `low` and `high`, which may be None.
-        limits: the least and the largest possible value of the measure; sizes begin at 0.
+        value_range: the least and the largest possible value of the measure; sizes begin at 0.
         separator: the text between both ends.
     """
     measure, value = row["measure"], row["value"]
-    least, most = display_range(measure, limits)
+    least, most = display_range(measure, value_range)
     display_value = value
     if value is not None and is_size(measure):
         display_value = max(value, least)

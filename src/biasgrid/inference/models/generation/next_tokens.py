@@ -61,7 +61,8 @@ class Draws(NamedTuple):
     """The next tokens of some texts.
 
     Attributes:
-        tokens: shape (texts,), token ids.
+        tokens: shape (texts,), token ids. One that is not sure may be any token, even one outside
+            the nucleus.
         is_sure: shape (texts,), whether a text alone would have the same token in any case: the
             differences between a batch and a text alone are too small to change it.
     """
@@ -97,6 +98,11 @@ class NextTokens:
     alone: int = 0
     largest: float = 0.0
     total: float = 0.0
+
+    @property
+    def has_nucleus(self) -> bool:
+        """Whether tokens are drawn from the nucleus: the most probable ones, `top_p` together."""
+        return self.temperature > 0 and self.top_p < 1
 
     @torch.inference_mode()
     def choose(self, logits: torch.Tensor, texts: Sequence[OpenText]) -> list[int]:
@@ -162,29 +168,48 @@ class NextTokens:
         Args:
             logits: float32 of shape (texts, vocabulary).
             texts: the texts.
-            bound: the largest difference of each logit from the one of the text alone.
+            bound: the largest difference of each logit from the one of the text alone; 0 if the
+                logits are those of texts alone: then every token is sure.
         """
-        scores, slack = logits, 2 * bound
+        # Two scores that each differ by `bound` may change places if they are so close.
+        scores, score_slack = logits, 2 * bound
         if self.temperature:
-            scores, slack = scores / self.temperature, slack / self.temperature
-        mass = slack + SUM_ROUNDING if bound else 0.0
-        probable = scores
-        if self.temperature and self.top_p < 1:
-            least = least_score(scores, self.top_p + mass) - slack
-            scores = scores.masked_fill(scores < least, -math.inf)
+            scores, score_slack = scores / self.temperature, score_slack / self.temperature
+        # Such differences change a sum of probabilities by at most a quarter of `score_slack`; the
+        # rest is margin.
+        mass_slack = score_slack + SUM_ROUNDING if bound else 0.0
+        ranked = scores
+        if self.has_nucleus:
+            ranked = self._candidates(scores, score_slack=score_slack, mass_slack=mass_slack)
         if self.temperature:
             seeds = torch.tensor([text.seed for text in texts], device=logits.device)
             places = torch.tensor([len(text.written) for text in texts], device=logits.device)
-            scores = with_noise(scores, seeds, places)
-        best, tokens = scores.max(dim=1, keepdim=True)
-        tokens = tokens[:, 0]
+            ranked = with_noise(ranked, seeds, places)
+        best, best_tokens = ranked.max(dim=1, keepdim=True)
+        tokens = best_tokens[:, 0]
         if not bound:
             return Draws(tokens, torch.ones_like(tokens, dtype=torch.bool))
-        is_sure = (scores >= best - slack).sum(dim=1) == 1
-        if self.temperature and self.top_p < 1:
-            before = mass_before(probable, tokens, slack)
-            is_sure &= (before < self.top_p - mass) | (before == 0)
+        is_sure = (ranked >= best - score_slack).sum(dim=1) == 1
+        if self.has_nucleus:
+            before = mass_before(scores, tokens, score_slack)
+            is_sure &= (before < self.top_p - mass_slack) | (before == 0)
         return Draws(tokens, is_sure)
+
+    def _candidates(
+        self, scores: torch.Tensor, *, score_slack: float, mass_slack: float
+    ) -> torch.Tensor:
+        """Returns the scores of tokens that may be in the nucleus of the text alone; else -inf.
+
+        The nucleus is widened, so that every such token competes; `is_sure` then tells whether the
+        chosen one is in it.
+
+        Args:
+            scores: shape (texts, vocabulary).
+            score_slack: the largest change of a difference between two scores.
+            mass_slack: the largest change of a sum of probabilities.
+        """
+        least = least_score(scores, self.top_p + mass_slack) - score_slack
+        return scores.masked_fill(scores < least, -math.inf)
 
 
 def largest_difference(alone: torch.Tensor, in_batch: torch.Tensor) -> float:

@@ -43,7 +43,7 @@ class Thoughts:
         return cls(own + KNOWN)
 
     def end_for(self, prompt: str) -> str | None:
-        """Returns the end mark of thoughts that a prompt begins at its end; None if it does not."""
+        """Returns the end mark of the thoughts that a prompt's end opens; None if it opens none."""
         stripped = prompt.rstrip()
         for begin, end in self.marks:
             if stripped.endswith(begin.rstrip()):

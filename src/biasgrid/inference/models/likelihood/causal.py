@@ -102,6 +102,8 @@ class CausalLikelihood(SentenceBackEnd):
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
         """Returns the facts that decide the answers: the precision and the formula."""
+        # Sentences are scored as plain texts, so the other choices decide nothing: generation,
+        # chat template and date. A new choice that decides scores must be named here.
         facts = super().identity(record, settings)
         return {name: facts[name] for name in ("precision", "scoring")}
 
@@ -136,19 +138,19 @@ class CausalLikelihood(SentenceBackEnd):
         rows: list[Sequence[int]] = []
         own_tokens: list[Sequence[int]] = []
         is_truncated: list[bool] = []
-        for number, (context, sentence) in enumerate(zip(contexts, sentences, strict=True)):
+        for owner, (context, sentence) in enumerate(zip(contexts, sentences, strict=True)):
             before, ids = self._tokens(context, sentence)
             if self.name == "mean":
                 score_rows = self._rows_of_mean(ids, limit)
             else:
                 score_rows = [self._row_after(before, ids, limit)]
             for row in score_rows:
-                reads.add(owner=number, base=len(rows), places=row.places, tokens=row.tokens)
+                reads.add(owner=owner, base=len(rows), places=row.places, tokens=row.tokens)
                 rows.append(row.ids)
             if self.scoring.without_start:
                 row = self._row_without_start(ids, limit)
                 reads.add(
-                    owner=number,
+                    owner=owner,
                     base=len(rows),
                     places=row.places,
                     tokens=row.tokens,
@@ -194,13 +196,21 @@ class CausalLikelihood(SentenceBackEnd):
         return ReadRow(row, range(begin - 1, len(tokens) - 1), tokens[begin:])
 
     def _row_after(self, before: Sequence[int], ids: Sequence[int], limit: int) -> ReadRow:
-        """Returns the row that scores a sentence after the start token and a context."""
+        """Returns the row that scores a sentence after the start token and a context.
+
+        Args:
+            before: the tokens of the context; empty for most formulas.
+            ids: the tokens of the sentence.
+            limit: the largest length of a row. If the start token and the context alone exceed it,
+                the row scores nothing.
+        """
         beginning = [self.start, *before]
         # The last token is only predicted, so it does not count for the limit.
         tokens = ids[: max(0, limit + 1 - len(beginning))]
-        last = len(beginning) - 1
+        first_place = len(beginning) - 1
+        # This cuts only contexts: tokens of the sentence are within the limit already.
         row = [*beginning, *tokens[:-1]][:limit]
-        return ReadRow(row, range(last, last + len(tokens)), tokens)
+        return ReadRow(row, range(first_place, first_place + len(tokens)), tokens)
 
     def _rows_of_mean(self, ids: Sequence[int], limit: int) -> list[ReadRow]:
         """Returns the rows of the formula `mean`.

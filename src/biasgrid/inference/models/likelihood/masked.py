@@ -231,15 +231,15 @@ class MaskedLikelihood(SentenceBackEnd):
             base, reads, is_truncated = self._read_pairs(pairs)
         else:
             inputs: list[BlankInput] = []
-            owner: list[int] = []
+            owners: list[int] = []
             lead = WORD_LEADS[self.name]
             rows = zip(instances["instance"], contexts, texts, strict=True)
-            for row, (instance, context, text) in enumerate(rows):
+            for owner, (instance, context, text) in enumerate(rows):
                 own_inputs = blank_inputs(self.tokenizer, context, text, lead, int(instance))
                 inputs += own_inputs
-                owner += [row] * len(own_inputs)
-            base, reads, is_input_truncated = self._read_blanks(inputs, owner)
-            is_truncated = np.bincount(owner, is_input_truncated, len(texts)) > 0
+                owners += [owner] * len(own_inputs)
+            base, reads, is_input_truncated = self._read_blanks(inputs, owners)
+            is_truncated = np.bincount(owners, is_input_truncated, len(texts)) > 0
         counts = SentenceCounts.from_tokens(own_tokens, self.tokenizer, is_truncated)
         return EncodedSentences.from_reads(base, reads, counts, self.model)
 
@@ -254,28 +254,29 @@ class MaskedLikelihood(SentenceBackEnd):
         return base, reads, is_truncated
 
     def _read_blanks(
-        self, inputs: Sequence[BlankInput], owner: Sequence[int]
+        self, inputs: Sequence[BlankInput], owners: Sequence[int]
     ) -> tuple[TokenRows, Reads, BoolArray]:
         """Returns the rows of inputs with a mask, their reads, and whether each was cut.
 
         Args:
             inputs: the inputs.
-            owner: the instance of each input.
+            owners: the place of each input's instance among all instances; see `owner_begins` for
+                their order.
         """
         limit = longest_input(self.model, self.tokenizer)
         texts = [(blank_input.text,) for blank_input in inputs]
         base, is_truncated = truncate_rows(self.tokenizer, texts, limit)
         mask = self.tokenizer.mask_token_id
         reads = Reads()
-        for row, (instance, blank_input) in enumerate(zip(owner, inputs, strict=True)):
-            ids, _ = base.assemble(row)
-            # The mask of a text that is too long may be in its cut end.
-            masks = np.flatnonzero(ids == mask).tolist()
+        for row, (owner, blank_input) in enumerate(zip(owners, inputs, strict=True)):
             if blank_input.token is None:
-                reads.add(owner=instance, base=row, places=[], tokens=[])
-            else:
-                tokens = [blank_input.token] * len(masks)
-                reads.add(owner=instance, base=row, places=masks, tokens=tokens)
+                reads.add_unread(owner=owner, base=row)
+                continue
+            ids, _ = base.assemble(row)
+            # A mask in the cut end of a text is not read; the word's score then lacks this token.
+            mask_places = np.flatnonzero(ids == mask).tolist()
+            tokens = [blank_input.token] * len(mask_places)
+            reads.add(owner=owner, base=row, places=mask_places, tokens=tokens)
         return base, reads, is_truncated
 
     @torch.inference_mode()

@@ -77,6 +77,10 @@ class Reads:
         self.tokens.append(tokens)
         self.without_start.append(without_start)
 
+    def add_unread(self, *, owner: int, base: int) -> None:
+        """Adds a row that is not read: its instance needs a row, but nothing of it has a score."""
+        self.add(owner=owner, base=base, places=[], tokens=[])
+
     def count_tokens(self, instances: int, *, without_start: bool = False) -> IntArray:
         """Returns the number of tokens that are read for a score; shape (instances,).
 

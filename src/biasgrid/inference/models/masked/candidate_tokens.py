@@ -34,12 +34,17 @@ class Insert(NamedTuple):
     """Tokens in place of the mask in one input.
 
     Attributes:
-        ids: the token ids, some of which are masks.
+        ids: the token ids, some of which are masks; a single one is the mask.
         place: the place in `ids` whose probabilities are read.
     """
 
     ids: tuple[int, ...]
     place: int
+
+    @property
+    def is_mask_alone(self) -> bool:
+        """Whether the mask stays as it is, since the candidate is one token."""
+        return len(self.ids) == 1
 
 
 class TokenReading(NamedTuple):

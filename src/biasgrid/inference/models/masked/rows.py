@@ -144,28 +144,30 @@ def column_inputs(words: CandidateWords, insert_places: Mapping[Insert, int]) ->
 
 
 def mask_rows(
-    rows: TokenRows, masks: IntArray, inputs: KindInputs, kind_index: IntArray
+    rows: TokenRows, mask_places: IntArray, inputs: KindInputs, kind_index: IntArray
 ) -> MaskRows:
-    """Returns the rows that score all words of all instances.
+    """Returns a row for each instance and input of its kind, by instance, then by input.
 
     Args:
-        rows: one row for each instance, with one mask in its second segment.
-        masks: shape (second segments,), the place of the mask in each second segment.
-        inputs: the inputs of each kind.
+        rows: one row for each instance, with one mask in its second segment; `owner` is None.
+        mask_places: shape (second segments,), the place of the mask in each second segment.
+        inputs: the inputs of each kind, at least one of each (see `merge_inputs`).
         kind_index: shape (instances,), the kind of each instance.
     """
     input_counts = np.diff(inputs.begins)
-    if (input_counts == 1).all() and all(len(insert.ids) == 1 for insert in inputs.inserts):
+    if (input_counts == 1).all() and all(insert.is_mask_alone for insert in inputs.inserts):
         # Usually all words are one token, and the rows are the instances as they are.
         input_index = inputs.begins[kind_index].astype(np.int32)
-        return MaskRows(rows, inputs, input_index, masks.astype(np.int32))
+        return MaskRows(rows, inputs, input_index, mask_places.astype(np.int32))
     sizes = input_counts[kind_index]
     owner = np.repeat(np.arange(len(kind_index), dtype=np.int32), sizes)
     input_index = expand_runs(inputs.begins[kind_index], sizes).astype(np.int32)
     row_segments, row_inserts = rows.second_index[owner], inputs.insert_index[input_index]
     examples, second_index = numbered_rows([row_segments, row_inserts])
     segments, inserts = row_segments[examples], row_inserts[examples]
-    second_segments = with_inserts(rows.second_segments, segments, masks, inputs.inserts, inserts)
+    second_segments = with_inserts(
+        rows.second_segments, segments, mask_places, inputs.inserts, inserts
+    )
     filled_rows = TokenRows(
         rows.first_segments,
         second_segments,
@@ -174,14 +176,14 @@ def mask_rows(
         owner,
     )
     read_places = np.array([insert.place for insert in inputs.inserts])
-    places = masks[segments] + read_places[inserts]
+    places = mask_places[segments] + read_places[inserts]
     return MaskRows(filled_rows, inputs, input_index, places.astype(np.int32))
 
 
 def with_inserts(
     segments: TokenizedTexts,
     segment_index: AnyIntArray,
-    masks: IntArray,
+    mask_places: IntArray,
     inserts: Sequence[Insert],
     insert_index: IntArray,
 ) -> TokenizedTexts:
@@ -190,7 +192,7 @@ def with_inserts(
     Args:
         segments: segments with one mask each.
         segment_index: shape (new segments,), the segment that each new one is made of.
-        masks: shape (segments,), the place of the mask in each segment.
+        mask_places: shape (segments,), the place of the mask in each segment.
         inserts: the inserts.
         insert_index: shape (new segments,), the insert of each new segment.
     """
@@ -202,7 +204,7 @@ def with_inserts(
     no_types = None if segments.types is None else np.zeros_like(ids)
     insert_segments = TokenizedTexts(ids, lengths, lengths, no_offsets, no_types)
     source = join_segments([segments, insert_segments])
-    begins, before = segments.begins[segment_index], masks[segment_index]
+    begins, before = segments.begins[segment_index], mask_places[segment_index]
     insert_begins = source.begins[len(segments.lengths) + insert_index]
     insert_lengths = lengths[insert_index]
     behind = segments.lengths[segment_index] - before - 1

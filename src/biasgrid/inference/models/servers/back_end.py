@@ -206,7 +206,7 @@ class Server(BackEnd):
         access: the address of the server, its key and its settings.
         settings: the settings of the shard.
         generation: the keys of `generation.section.Generation`.
-        answered_by: the digest of the server and its weights, see `identity`.
+        answered_by: the digest of the server and its weights, see `identity.answering_server`.
         asked_with: the digest of the settings that all requests share.
         dispatcher: sends the requests.
         responses: the texts that were written so far.
@@ -245,8 +245,15 @@ class Server(BackEnd):
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
-        """Returns the choices, the server, the common settings of requests and, if the model
-        chooses among options, by which method.
+        """Returns the facts that decide the answers, other than the record, which has the weights.
+
+        Returns:
+            The choices that are not None; `asked_with`, the settings that all requests share;
+            `server`, the digest of the server without its weights, see `server_digest`; and for a
+            choice `scored_by`, the method.
+
+        Raises:
+            InputError: see `server_digest`.
         """
         choices = super().identity(record, settings)
         facts = {name: choice for name, choice in choices.items() if choice is not None}

@@ -67,7 +67,8 @@ def find_capabilities(
     Returns:
         `scored_by`, the first of `METHODS` that works; `tried`, for each method before it the
         reason why it does not; `served_by`, the server's name of the model; `token_limit`, its
-        name of the parameter that limits the length of answers; and `answered_by`, see `identity`.
+        name of the parameter that limits the length of answers; and `answered_by`, see
+        `identity.answering_server`.
 
     Raises:
         UserError: the server cannot be reached, or does not answer.

@@ -165,8 +165,8 @@ class Request:
     """A request.
 
     Attributes:
-        answered_by: the digest of server and weights, see `identity`; "" if the answer is not
-            stored.
+        answered_by: the digest of server and weights, see `identity.answering_server`; "" if the
+            answer is not stored.
         asked_with: the digest of the settings that all requests of a cell share, see
             `settings_in_key`; "" if the answer is not stored.
         key: the key of the instance; 0 if there is none.

@@ -141,7 +141,13 @@ def placebo_intervals(
 
 
 def interval_layer(rows: pl.DataFrame, **look: str) -> list[geom_segment]:
-    """Returns the layer of intervals at `line`; empty without rows, which plotnine cannot draw."""
+    """Returns the layer of intervals; empty without rows, which plotnine cannot draw.
+
+    Args:
+        rows: `low`, `high`, `line` (the height within the strip) and `metric`, the title of the
+            strip: without it, an interval would be drawn in every strip. No nulls.
+        look: other arguments of the geom, such as `linetype`.
+    """
     if rows.is_empty():
         return []
     ends = aes(x="low", xend="high", y="line", yend="line")

@@ -89,7 +89,7 @@ def section_letters(rows: pl.DataFrame, context: FigureContext) -> pl.DataFrame:
     letters = []
     for (section, model), part in in_sections.group_by("section", "model", maintain_order=True):
         ends = part.filter("counts").select("best", "worst").rows()
-        marks = section_range([MarkRange(*pair) for pair in ends], section in originals)
+        marks = section_range([MarkRange(*pair) for pair in ends], original=section in originals)
         letters.append((section, model, ALL, marks.text, marks.worst))
     schema = dict.fromkeys(("section", "model", "line", "text", "worst"), pl.String)
     return pl.DataFrame(letters, schema=schema, orient="row")

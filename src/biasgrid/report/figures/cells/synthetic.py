@@ -67,8 +67,10 @@ def recovery_pairs(measures: pl.DataFrame, context: FigureContext) -> pl.DataFra
         context: the facts of datasets and models, and the known effect.
 
     Returns:
-        The columns of `measured_and_synthetic`, with `low`, `high`, `clusters` and `panel`: dataset
-        and kind of model and, if subjects are names of groups, whether it is about names or groups.
+        The columns of `measured_and_synthetic`, with `low` and `high` (null without an interval),
+        `clusters`, the columns of `FigureContext.model_facts`, and `panel`: dataset and kind of
+        model, then `names_or_groups` unless it is null. Rows of `gamma` are left out in cells that
+        have `share_gamma`.
     """
     pairs = measured_and_synthetic(measures, context.synthetic, context.strengths)
     keys = ["dataset", "model", "measure", "options", *MEASURE_KEYS]
@@ -77,8 +79,9 @@ def recovery_pairs(measures: pl.DataFrame, context: FigureContext) -> pl.DataFra
     pairs = pairs.join(context.model_facts(pairs), on="model", maintain_order="left")
     dataset_title = pl.col("dataset").replace_strict(context.titles)
     with_kind = pl.format("{}, {}", dataset_title, "kind")
-    with_subject = pl.format("{}: {}", with_kind, "of")
-    panel = pl.when(pl.col("of").is_null()).then(with_kind).otherwise(with_subject)
+    with_subject = pl.format("{}: {}", with_kind, "names_or_groups")
+    has_one_subject = pl.col("names_or_groups").is_null()
+    panel = pl.when(has_one_subject).then(with_kind).otherwise(with_subject)
     return without_repeated_gamma(pairs).with_columns(panel=panel)
 
 

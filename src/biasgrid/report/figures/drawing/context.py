@@ -1,4 +1,4 @@
-"""The context of a figure beside its numbers, and drawing it without unmeasurable cells."""
+"""The context of a figure other than its numbers, and drawing it without unmeasurable cells."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def biasgrid_theme(width: float, height: float) -> theme:
 def heat_map_parts(
     x_labels: Sequence[str], y_labels: Sequence[str], legend_title: str
 ) -> list[scale_x_discrete | scale_y_discrete | guides | labs | theme]:
-    """Returns axes, legend and look of figures whose cells are colours, without scale of colours.
+    """Returns the parts of a heat map except its colour scale.
 
     Args:
         x_labels: the columns, from left to right.

@@ -45,15 +45,16 @@ SURE, CONTRADICTING = "how sure", "contradiction"
 
 
 class Bubble(NamedTuple):
-    """How a measure is drawn: its block, the kind of its answers, and its place in a row.
+    """How a measure is drawn: its half, the kind of its answers, and its place in a row.
 
     Attributes:
-        block: the half of a bias type's panels that the measure is drawn in.
+        half: the half of a bias type's panels that the measure is drawn in, `SURE` or
+            `CONTRADICTING`.
         kind: the answers that it is about, which have a colour.
         nudge: the distance above the middle of a row, as a share of the row.
     """
 
-    block: str
+    half: str
     kind: str
     nudge: float
 
@@ -85,22 +86,22 @@ def class_rows(measures: pl.DataFrame) -> pl.DataFrame:
         measures: the measures of a dataset's cells.
 
     Returns:
-        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `what` (the block)
-        and `kind` (of answers), without null values.
+        `model`, `bias_type`, `group`, `value`, `low`, `high`, `clusters`, `n`, `half` and `kind`
+        (see `Bubble`), without null values.
     """
     columns = ["model", "bias_type", "group", "value", "low", "high", "clusters", "n"]
     tables = []
     for measure, bubble in BUBBLE_MEASURES.items():
         rows = select_rows(measures, measure, ["bias_type", "group"], intervals=True)
         table = rows.select(columns).with_columns(
-            what=pl.lit(bubble.block), kind=pl.lit(bubble.kind)
+            half=pl.lit(bubble.half), kind=pl.lit(bubble.kind)
         )
         tables.append(table)
     return pl.concat(tables).drop_nulls("value")
 
 
 def figure(measures: pl.DataFrame, context: FigureContext) -> ggplot:
-    """Draws certainty and inconsistency: two blocks per bias type, a panel per model.
+    """Draws certainty and inconsistency: two rows of panels per bias type, a panel per model.
 
     A row is a class.
 
@@ -167,18 +168,21 @@ def bubble_layers(rows: pl.DataFrame) -> list[Layer]:
 
 
 def shown_rows(rows: pl.DataFrame, shown_groups: Mapping[str, Sequence[str]]) -> pl.DataFrame:
-    """Returns the rows of the groups that are shown, with `block`.
+    """Returns the rows of the groups that are shown, with the row of panels that each is in.
 
     Args:
         rows: from `class_rows`.
         shown_groups: the groups of each bias type.
+
+    Returns:
+        The rows with `block`, the title of a row of panels: `BIAS_TYPE: HALF`.
     """
     keys = []
     for bias_type, groups in shown_groups.items():
         keys += [(bias_type, group) for group in groups]
     shown_keys = pl.DataFrame(keys, schema=["bias_type", "group"], orient="row")
     rows = rows.join(shown_keys, on=["bias_type", "group"], how="semi", maintain_order="left")
-    return rows.with_columns(block=pl.format("{}: {}", "bias_type", "what"))
+    return rows.with_columns(block=pl.format("{}: {}", "bias_type", "half"))
 
 
 def row_orders(
@@ -194,7 +198,7 @@ def row_orders(
     blocks = []
     for bias_type, groups in shown_groups.items():
         all_groups += groups
-        blocks += [f"{bias_type}: {what}" for what in (SURE, CONTRADICTING)]
+        blocks += [f"{bias_type}: {half}" for half in (SURE, CONTRADICTING)]
     # A group may be in two bias types.
     distinct_groups = list(dict.fromkeys(all_groups))
     present_blocks, present_kinds = set(rows["block"]), set(rows["kind"])

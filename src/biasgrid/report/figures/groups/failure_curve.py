@@ -66,8 +66,6 @@ def failure_rates(measures: pl.DataFrame) -> pl.DataFrame:
         `model`, `bias_type`, `difference`, `threshold`, `value`, `low`, `high`, `clusters`, without
         bias types in which no case has a rate.
     """
-    if "clusters" not in measures.columns:
-        measures = measures.with_columns(clusters=pl.lit(None, pl.Int64))
     rates = measures.filter(pl.col("template").is_null(), measure="failure_rate")
     rates = rates.drop_nulls("value")
     parameters = []

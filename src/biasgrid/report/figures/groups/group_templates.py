@@ -38,14 +38,14 @@ WIDEST_FIGURE = 9.0
 
 
 def template_distances(measures: pl.DataFrame) -> pl.DataFrame:
-    """Returns the mean distance of two groups by template.
+    """Returns the distance rows of each template, which are means over its cases.
 
     Args:
         measures: the measures of a dataset's cells (schema `MEASURES`).
 
     Returns:
-        `model`, `bias_type`, `template` (as text), `value`; the template with the largest mean over
-        models and bias types first.
+        `model`, `bias_type`, `template` (its number, as a string for the discrete axis), `value`;
+        the template with the largest mean over models and bias types first.
     """
     rows = select_rows(measures, "distance", ["bias_type", "template"], pairwise_options(measures))
     mean = pl.col("value").mean().over("template")
