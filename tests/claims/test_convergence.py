@@ -84,7 +84,7 @@ def estimated(
     own.
     """
     scores = terms_in_templates(random, 9, groups=len(effects), terms=4, spread=0.06)
-    moved = replace(scores, sums=scores.sums + effects[scores.group_of])
+    moved = replace(scores, sums=scores.sums + effects[scores.group])
     rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter(
         "is_claim"
     )

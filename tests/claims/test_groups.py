@@ -169,7 +169,7 @@ def largest_is_covered(runs: int, size: float) -> tuple[float, float]:
     for _ in range(runs):
         scores = terms_in_templates(random, 13, terms=8)
         of_groups = size * random.normal(size=6)
-        moved = replace(scores, sums=scores.sums + of_groups[scores.group_of])
+        moved = replace(scores, sums=scores.sums + of_groups[scores.group])
         rows = estimate([difference(moved).named("difference")], StatisticsSettings()).filter(
             "is_claim"
         )
