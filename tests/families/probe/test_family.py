@@ -87,7 +87,7 @@ def test_a_sample_that_is_too_large_is_refused(tmp_path: Path) -> None:
 
 def test_every_kind_of_metric_is_defined_and_metrics_of_two_groups_twice() -> None:
     probe = read_definitions("families/probe")
-    assert probe.of("metrics").keys() == METRICS.keys()
-    assert probe.of("pairs").keys() == {
+    assert probe.select("metrics").keys() == METRICS.keys()
+    assert probe.select("pairs").keys() == {
         name for name, kind in METRICS.items() if "groups" in kind.model_fields
     }

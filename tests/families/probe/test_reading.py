@@ -168,7 +168,7 @@ from biasgrid.families.probe.read import load_probe, read
         (
             ", expected: female",
             ", expected: female, on: yes",
-            "line 8, items[1]: the key true; expected text, in quotes",
+            "line 8, items[1].on: true; expected text or a number",
         ),
         (
             " {options}",
