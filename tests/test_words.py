@@ -103,7 +103,7 @@ PARTICIPLE = re.compile(
 NOUNS_AND_VERBS = {"embed", "listen", "need", "open", "read", "seed", "speed", "token"}
 """Names that only look like participles."""
 MOST_PARTICIPLES = 10
-MOST_NAMES_WITH_SEVERAL_HOMES = 120
+MOST_NAMES_WITH_SEVERAL_HOMES = 88
 MOST_WORDS_OF_A_SENTENCE = 35
 TRANSLATED = re.compile(r"\b(?:stands|told|tells|is that of)\b", flags=re.IGNORECASE)
 """Words that show that a sentence was not thought in English."""
