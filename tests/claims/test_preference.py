@@ -118,7 +118,7 @@ def worlds(runs: int, make: Callable[[np.random.Generator], pl.DataFrame]) -> li
 
 
 def noise(random: np.random.Generator, places: Places = PLACES, sd: float = 0.1) -> Array:
-    return np.asarray(random.normal(0, sd, (len(places.x1), 2, 2)))
+    return np.asarray(random.normal(0, sd, (len(places.one), 2, 2)))
 
 
 def equal_odds(shift: float) -> Callable[[np.random.Generator], pl.DataFrame]:

@@ -80,10 +80,10 @@ def preferences(places: Places, words: Array, effects: Array, reading: float = -
     if effects.ndim == 2:
         effects = effects[..., None]
     template = places.template if effects.shape[2] > 1 else 0
-    of_words = words[places.x1] - words[places.x2]
+    of_words = words[places.one] - words[places.other]
     of_pairs = (
-        effects[places.x1, places.attribute, template]
-        - effects[places.x2, places.attribute, template]
+        effects[places.one, places.attribute, template]
+        - effects[places.other, places.attribute, template]
     )
     questions = of_words[:, None] + of_pairs[:, None] * np.array([1.0, reading])
     return np.repeat(questions[:, None], 2, axis=1)
@@ -94,7 +94,7 @@ def moving_mass(random: np.random.Generator, places: Places, size: Size, shift: 
     (groups, 2, 2).
     """
     drawn = 0.5 * np.exp(random.uniform(-shift, shift, (size.attributes, 2)) / 2)
-    noise = np.exp(random.normal(0, 0.1, (len(places.x1), 2, 2)))
+    noise = np.exp(random.normal(0, 0.1, (len(places.one), 2, 2)))
     return np.minimum(drawn[places.attribute][:, None] * noise, 0.99)
 
 
