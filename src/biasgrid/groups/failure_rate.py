@@ -96,9 +96,9 @@ def failure_rates(
     Args:
         bias_type: its name.
         measure_options: the options of each rate.
-        along: by template, shape (rates, templates, 2), how many cases fail, and how many have a
-            difference.
-        case_counts: shape (templates,), how many cases there are, those without a difference
+        along: by template unit (a template in a prompt format), shape (rates, units, 2), how many
+            cases fail, and how many have a difference.
+        case_counts: shape (units,), how many cases there are, those without a difference
             included.
         is_headline: shape (rates,), whether models are compared by the rate.
 

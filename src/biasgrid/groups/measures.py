@@ -466,7 +466,7 @@ def make_counts(mode: PoolingMode, available: IntArray, with_value: IntArray) ->
 def bias_type_values(
     scores: ScoredRecords, units: ComparisonUnits, values: FloatArray
 ) -> Iterator[UnitValues]:
-    """Yields the values of each bias type.
+    """Yields the values of each bias type in units; `NumberKeys` says what `n` counts.
 
     Args:
         scores: the records.

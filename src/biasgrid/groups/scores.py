@@ -210,6 +210,10 @@ def score_records(records: Records, score: str, argument: Argument = None) -> Sc
         score: a key of `SCORES`.
         argument: see `Score.parameter`.
 
+    Returns:
+        The records with their values, shape (records,), NaN where a record has none; of a rate of
+        `RATES` the `confusion_columns`, shape (records, 3 * classes).
+
     Raises:
         UserError: the score cannot be computed from such outputs or does not take such an argument,
             or the records have no such class or target, or more than two classes for the average

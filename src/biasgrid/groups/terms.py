@@ -462,6 +462,7 @@ def term_score_sums(scores: TermScores, score: str) -> Iterator[Sums]:
 def term_scores_from_sums(sums: Sums) -> TermScores:
     """Reads the scores of terms back from the sums of `term_score_sums`."""
     names = sums.keys["group"].to_list()
+    # Terms are in the order of their groups, so first appearances are in the order of `groups`.
     groups = list(dict.fromkeys(names))
     units, columns = sums.along["cases"]
     return TermScores(
@@ -470,6 +471,7 @@ def term_scores_from_sums(sums: Sums) -> TermScores:
         group=np.array([groups.index(name) for name in names]),
         sums=columns[..., 0].T,
         counts=columns[..., 1].T,
+        # `term_score_sums` names a unit by its number, not by `clusters.unit_name`.
         template=np.array(units, dtype=np.int64),
         terms=sums.keys["subject"].to_list(),
     )

@@ -49,7 +49,7 @@ def joined_parts(content: Any) -> Any:
     if isinstance(content, list):
         parts = (part for part in content if isinstance(part, dict) and part.get("type") == "text")
         return "\n".join(str(part.get("text") or "") for part in parts)
-    return content or ""
+    return "" if content is None else content
 
 
 def joined_messages(content: Any) -> Any:

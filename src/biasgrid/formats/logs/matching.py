@@ -181,7 +181,7 @@ def import_logs(
 
     Raises:
         InputError: the logs are of several models or of other tasks, samples ask something else
-            than the datasets, or no sample has answered an instance of these.
+            than the datasets, or an instance of a dataset has no answer, or several that differ.
     """
     place = str(logs[0].path.parent if len(logs) > 1 else logs[0].path)
     selected_logs = select_logs(logs, tasks, place)
@@ -191,6 +191,7 @@ def import_logs(
     )
     for dataset, table in imported.tables.items():
         needs = AnswerNeeds(MODEL_TASK, imported.answer_kinds[dataset])
+        # The file is written only if every instance has its answer.
         _, faults = match_responses(Path(place), responses, table, needs)
         if faults:
             raise InputError(
@@ -337,6 +338,8 @@ def log_responses(log: Log, imported: ImportedDatasets) -> Iterator[PrecomputedR
 
 def sample_responses(log: Log, sample: LogSample, match: Match) -> Iterator[PrecomputedResponse]:
     """Yields a response for each group and repetition of the instances that a sample answers.
+
+    A response to a dataset without groups has the name of the dataset as its group.
 
     Args:
         log: the log of the sample.

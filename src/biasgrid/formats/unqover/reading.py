@@ -286,7 +286,8 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
     form in all keys of the template.
 
     Raises:
-        InputError: with the line of the first such key.
+        InputError: with the line of such a key; if a template names a subject in two ways, the
+            last one.
     """
     sides = []
     for place in (1, 2):
@@ -304,10 +305,11 @@ def _check_names(path: Path, entries: pl.DataFrame, questions: pl.DataFrame) -> 
         pl.struct("template", "answer").is_duplicated()
         | pl.struct("template", "subject").is_duplicated()
     )
-    wrong = names.filter(is_other_subject).head(1)
-    if wrong.is_empty():
-        wrong = names.filter(is_ambiguous).sort("line").tail(1)
-    for line, _, subject_text, answer_text in wrong.iter_rows():
+    misnamed = names.filter(is_other_subject).head(1)
+    if misnamed.is_empty():
+        # The form that comes first in the file is taken as the right one.
+        misnamed = names.filter(is_ambiguous).sort("line").tail(1)
+    for line, _, subject_text, answer_text in misnamed.iter_rows():
         problem = f"the key names {subject_text!r}, but the answer is {answer_text!r}"
         expected = "the subject of the answer, named as in the other keys of the template"
         raise InputError([Fault(str(path), f"line {line}", problem, expected)])
