@@ -28,7 +28,7 @@ FILES = (
         "src",
         "config",
     ),
-    *("docs", "tests", "pyproject.toml", "README.md", "CHANGELOG.md"),
+    *("docs", "tests", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
 )
 FINDING = ("cli", "config", "families", "report", "runs", "stats")
 """Rooms that find families by their names."""

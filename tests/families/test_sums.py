@@ -58,7 +58,7 @@ class SmallCell(NamedTuple):
 
     family: str
     observations: pl.DataFrame
-    options: dict[str, Any]
+    measure_options: dict[str, Any]
 
 
 def swap_groups(seed: int) -> SmallCell:

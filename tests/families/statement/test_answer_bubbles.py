@@ -30,7 +30,7 @@ def measures(tmp_path: Path) -> pl.DataFrame:
 
 def test_areas_are_counts(measures: pl.DataFrame) -> None:
     rows = answer_bubbles.class_rows(measures).filter(bias_type="people")
-    sure = rows.filter(what=answer_bubbles.SURE)
+    sure = rows.filter(half=answer_bubbles.SURE)
     found = {
         (group, kind): (value, n)
         for group, kind, value, n in sure.select("group", "kind", "value", "n").rows()
@@ -44,7 +44,7 @@ def test_areas_are_counts(measures: pl.DataFrame) -> None:
     assert found.keys() == expected.keys()
     for key, (value, n) in expected.items():
         assert found[key] == (pytest.approx(value), n)
-    pairs = rows.filter(what=answer_bubbles.CONTRADICTING)
+    pairs = rows.filter(half=answer_bubbles.CONTRADICTING)
     assert dict(pairs.select("group", "n").iter_rows()) == {"elf": 4, "troll": 2}
     assert pairs["kind"].unique().to_list() == ["the same answer to both"]
 

@@ -10,6 +10,10 @@ from project import ROOT
 
 from biasgrid.runs.inputs.grid import not_compared
 
+pytestmark = pytest.mark.family(
+    "a script fetches the published predictions of underspecified questions"
+)
+
 SCRIPTS = ROOT / "workflow/scripts"
 RULE = re.compile(r"^(?:use )?rule (\w+).*?\n(?=\S|\Z)", re.DOTALL | re.MULTILINE)
 PARAM = re.compile(r"^        (\w+)=", re.MULTILINE)

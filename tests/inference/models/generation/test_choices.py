@@ -125,7 +125,7 @@ def test_a_prefix_that_all_have_is_read_once(
     hook_model(monkeypatch, lambda ids: lengths.append(ids.shape[1]))
     said = ours.predict()
     assert max(lengths[-3:]) < shortest_prompt(ours) / 2
-    monkeypatch.setattr(Prefix, "of_all", lambda *_: Prefix())
+    monkeypatch.setattr(Prefix, "from_prompts", lambda *_: Prefix())
     assert largest_difference(said, ours.predict_anew()) < 1e-6
 
 

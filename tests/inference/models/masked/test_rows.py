@@ -189,7 +189,7 @@ def test_texts_that_are_tokenized_as_a_whole_are_scored_alike(
     def differ(*_: object) -> None:
         raise NotAssembledError("a text")
 
-    monkeypatch.setattr("biasgrid.inference.models.masked.texts.check", differ)
+    monkeypatch.setattr("biasgrid.inference.models.masked.texts.check_assembled", differ)
     assert largest_difference(ours.predict_anew(target_scoring="joint"), assembled) < 1e-6
     assert "each text is tokenized as a whole" in caplog.text
 
