@@ -1,7 +1,7 @@
 """The strength of a synthetic bias: a number, or its parts by group and by name.
 
-Of a number the family decides which of the two parts it is: the part by name in underspecified
-questions, the part by group elsewhere.
+If the config gives a number, the family of the dataset decides which part it is: by group, unless
+the family says that it is by name.
 """
 
 from __future__ import annotations
