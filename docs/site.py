@@ -10,7 +10,7 @@ from pathlib import Path
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-FOLDERS = ("docs", "config", "word_lists", "benchmarks")
+FOLDERS = ("docs", "config", "word_lists", "benchmarks", "tests")
 """Where documents are, besides the top."""
 LINK = re.compile(r"\]\(([^)#:\s]+)")
 
