@@ -109,17 +109,22 @@ def scored(
     """Log-probabilities of all options, as the back end computes them."""
     reads = OptionReads.from_requests(rows)
     values = np.zeros(len(reads.token))
-    for batch in batches(reads.rows, token_budget):
+    for batch in row_batches(reads, token_budget):
         which, found, *_ = read_scores(model, reads, prefix, batch)
         values[which] = found
     return list(np.bincount(reads.sequence, values))
+
+
+def row_batches(reads: OptionReads, token_budget: int) -> Iterator[Any]:
+    """The batches of all rows."""
+    return batches(reads, np.arange(len(reads.rows)), token_budget, VOCABULARY)
 
 
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
     reads = OptionReads.from_requests(rows)
     return max(
-        sum(len(reads.rows[row]) for row in batch) for batch in batches(reads.rows, token_budget)
+        sum(len(reads.rows[row]) for row in batch) for batch in row_batches(reads, token_budget)
     )
 
 

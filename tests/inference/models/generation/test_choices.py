@@ -130,7 +130,7 @@ def test_a_prefix_that_all_have_is_read_once(
 
 
 @pytest.mark.parametrize(
-    ("architecture", "shares"), [("gemma3_text", True), ("mamba", True), ("jamba", False)]
+    ("architecture", "shares"), [("gemma3_text", True), ("mamba", False), ("jamba", False)]
 )
 def test_other_architectures_share_what_they_can(
     written_cell: Cells, caplog: pytest.LogCaptureFixture, architecture: str, shares: bool
@@ -139,6 +139,39 @@ def test_other_architectures_share_what_they_can(
     with caplog.at_level(logging.WARNING):
         said = ours.predict()
     assert ("each prompt is read as a whole" in caplog.text) is not shares
+    assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("architecture", "reads"),
+    [
+        pytest.param("llama", "one row", id="tree"),
+        pytest.param("gemma3_text", "keys", id="rows longer than the window of its attention"),
+        pytest.param("mamba", "whole prompts", id="no keys and values"),
+        pytest.param("jamba", "whole prompts", id="other keys and values"),
+    ],
+)
+def test_options_of_several_tokens_are_read_as_the_architecture_allows(
+    written_cell: Cells,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    architecture: str,
+    reads: str,
+) -> None:
+    prompts_with_options = rows("the old man", "nobody", "Yes")
+    ours = written_cell(prompts_with_options, architecture)
+    shapes: list[tuple[int, ...]] = []
+    hook_model(monkeypatch, lambda ids: shapes.append(tuple(ids.shape)))
+    with caplog.at_level(logging.WARNING):
+        said = ours.predict(token_budget=1)
+    is_costly = "times as many tokens" in caplog.text
+    assert is_costly is (reads == "whole prompts")
+    # Behind the checks and the audit, one prompt after the other.
+    row_count = sum(count for count, _ in shapes)
+    has_one_row = row_count < 4 * len(prompts_with_options)
+    assert has_one_row is (reads == "one row")
+    last = shapes[-1][1]
+    assert (last < shortest_prompt(ours)) is (reads == "keys")
     assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
 
 

@@ -2,6 +2,7 @@
 
 `TextGeneration.choose` scores the options of prompts: `options.OptionTokens` turns them into
 sequences of tokens, `scores.OptionReads` these into rows, and `scores.read_scores` runs the rows.
+A row has all options of a prompt, unless the model takes no such rows (`shortcuts`).
 `TextGeneration.write` has `texts.Writer` write texts.
 """
 
@@ -20,10 +21,7 @@ import torch
 
 from biasgrid.base.arrays import IntArray
 from biasgrid.base.faults import out_of_memory
-from biasgrid.inference.checkpoints.checkpoint import (
-    ModelError,
-    first_line,
-)
+from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.files import CHAT_KEY
 from biasgrid.inference.engine.audit import SampleAudit, audit_sample, evenly_spaced
 from biasgrid.inference.engine.autotune import cached_tuning, choose_token_budget
@@ -59,10 +57,15 @@ from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS,
 from biasgrid.inference.models.generation.options import OptionTokens, instance_candidates
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
-from biasgrid.inference.models.generation.prefix import Prefix, difference_behind
+from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.scores import batches, read_scores
+from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
+from biasgrid.inference.models.generation.shortcuts import (
+    Shortcuts,
+    attention_window,
+    find_shortcuts,
+)
 from biasgrid.inference.models.generation.texts import COMPARED_TEXTS, Writer, WrittenText
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
 
@@ -72,9 +75,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Outcome = TypeVar("Outcome")
-COMPARED_ROWS = 4
-LARGEST_DIFFERENCE = 1e-4
-"""Allowed between log-probabilities behind a shared prefix and behind whole prompts."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class TextGeneration(BackEnd):
         prompter: writes prompts.
         options: turns prompts and options into sequences of tokens.
         token_budget: the largest number of tokens in a batch.
-        shares_prefix: whether the common beginning of prompts is read once.
+        shortcuts: which tokens are not read again.
         precision: the precision of the answers. The model is float32 until `open` ends.
         products: the library of its matrix products, `torch` or `oneDNN`.
         writer: writes texts.
@@ -127,7 +127,7 @@ class TextGeneration(BackEnd):
         self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
         self.options = OptionTokens(self.prompter)
         self.token_budget = choose_token_budget(settings, model.device)
-        self.shares_prefix = True
+        self.shortcuts = Shortcuts(reuses_keys=False, reads_trees=False)
         self.precision, self.products = "float32", "torch"
         self.device = device_name(model.device)
         self.writer = Writer.from_checkpoint(model, tokenizer, self.generation)
@@ -163,6 +163,7 @@ class TextGeneration(BackEnd):
         set_precision(model, "float32")
         check_causal(model, settings.model)
         back_end = cls(model, load_tokenizer_once(record, settings), settings)
+        back_end.shortcuts = find_shortcuts(model, settings.model)
         exact = back_end.check_and_sample(prompts)
         back_end.precision = cls.identity(record, settings)["precision"]
         back_end.choose_products()
@@ -191,7 +192,7 @@ class TextGeneration(BackEnd):
             self.writer = self.writer.fit(prompts, self.read_prefix, exact=is_exact)
 
     def check_and_sample(self, instances: pl.DataFrame) -> pl.DataFrame | None:
-        """Checks all prompts, answers a sample one row at a time, and sets `shares_prefix`.
+        """Checks all prompts, and answers a sample of them one row at a time.
 
         Returns:
             The answers to the sample, see `audit_sample`; None if texts are written.
@@ -202,15 +203,28 @@ class TextGeneration(BackEnd):
         max_tokens = self.generation["max_tokens"] if writes(self.settings) else None
         limits = ModelLimits(longest_input(self.model, self.tokenizer), embedding_count(self.model))
         check_prompts(instances, self.options, max_tokens, limits, self.settings.model)
+        if writes(self.settings):
+            return None
         sample = audit_sample(instances)
-        exact = None
-        self.shares_prefix = False
-        if not writes(self.settings):
-            rows = (PromptPart.without_answers(sample[row]) for row in range(len(sample)))
-            tables = (self.choose(row, token_budget=1) for row in rows)
-            exact = pl.concat(chain.from_iterable(tables))
-        self.shares_prefix = self.is_same_behind_prefix(evenly_spaced(sample, COMPARED_ROWS))
-        return exact
+        self._warn_if_prompts_are_repeated(sample)
+        rows = (PromptPart.without_answers(sample[row]) for row in range(len(sample)))
+        tables = (self.choose(row, token_budget=1) for row in rows)
+        return pl.concat(chain.from_iterable(tables))
+
+    def _warn_if_prompts_are_repeated(self, sample: pl.DataFrame) -> None:
+        """Warns of the cost if each ending of the options is read behind its whole prompt."""
+        if any(self.shortcuts):
+            return
+        requests = self.options.requests(self.prompter.prompts(sample), instance_candidates(sample))
+        repeated = OptionReads.from_requests(requests, longest_tree=0).lengths.sum()
+        once = OptionReads.from_requests(requests).lengths.sum()
+        if repeated > once:
+            logger.warning(
+                "%s: the prompt is read again for each ending of its options: %.1f times as many "
+                "tokens",
+                self.settings.model,
+                repeated / once,
+            )
 
     def make_audit(self, exact: pl.DataFrame | None) -> Audit | None:
         """Returns the audit of options or, in float32, of the tokens of texts; else None.
@@ -225,28 +239,6 @@ class TextGeneration(BackEnd):
             return TokenAudit(self.writer.next_tokens, self.settings.model, facts)
         return None
 
-    def is_same_behind_prefix(self, sample: pl.DataFrame) -> bool:
-        """Whether reused keys and values of a prefix leave log-probabilities as they are.
-
-        The model must be float32. True for a model without keys and values. False, with a warning,
-        if next tokens differ by more than `LARGEST_DIFFERENCE`, or if anything fails.
-        """
-        prompts = self.prompter.tokens(self.prompter.prompts(sample))
-        try:
-            # Unlike `max`, this is NaN if any difference is.
-            difference = np.max([difference_behind(self.model, prompt) for prompt in prompts])
-            problem = f"differ by {difference:.2g} from those of whole prompts"
-        # Architectures that cannot reuse a prefix fail in their own ways.
-        except Exception as error:
-            difference, problem = np.inf, f"fail ({first_line(error)})"
-        is_same = bool(difference <= LARGEST_DIFFERENCE)
-        if not is_same:
-            slower = "each prompt is read as a whole, which is slower"
-            logger.warning(
-                "%s: answers behind a shared beginning %s: %s", self.settings.model, problem, slower
-            )
-        return is_same
-
     def answer(self, parts: Iterable[PromptPart]) -> Generator[pl.DataFrame]:
         """Answers parts: scores options, or writes texts, in batches of `token_budget` tokens."""
         answer_part = self.write if writes(self.settings) else self.choose
@@ -255,7 +247,7 @@ class TextGeneration(BackEnd):
 
     def read_prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads the common beginning of prompts; it is empty if reusing it changes answers."""
-        if not self.shares_prefix or len(prompts) < 2:
+        if not self.shortcuts.reuses_keys or len(prompts) < 2:
             return Prefix()
         return Prefix.from_prompts(self.model, prompts)
 
@@ -271,7 +263,9 @@ class TextGeneration(BackEnd):
         """
         candidates = instance_candidates(part.prompts)
         requests = self.options.requests(self.prompter.prompts(part.prompts), candidates)
-        scores = CollectedScores(requests, part.is_answered.to_numpy())
+        longest_tree = attention_window(self.model.config) if self.shortcuts.reads_trees else 0
+        reads = OptionReads.from_requests(requests, longest_tree)
+        scores = CollectedScores(requests, reads, part.is_answered.to_numpy())
 
         def take_answers() -> pl.DataFrame:
             places = scores.take_complete()
@@ -293,10 +287,7 @@ class TextGeneration(BackEnd):
         Raises:
             ModelError: a log-probability is not finite.
         """
-        prefix = self.read_prefix([request.context for request in scores.requests])
-        for batch in batches(scores.reads.rows, token_budget):
-            if not scores.needs(batch):
-                continue
+        for prefix, batch in self._batches(scores, token_budget):
             read = partial(read_scores, self.model, scores.reads, prefix)
             for rows, row_scores in run_in_halves(read, batch):
                 if not np.isfinite(row_scores.values).all():
@@ -304,6 +295,32 @@ class TextGeneration(BackEnd):
                     raise non_finite(self.settings.model, instance)
                 scores.add(rows, row_scores)
             yield
+
+    def _batches(
+        self, scores: CollectedScores, token_budget: int
+    ) -> Iterator[tuple[Prefix, IntArray]]:
+        """Yields the batches of rows to read, each with the prefix of its rows.
+
+        A prompt with several rows is read once, if the model reuses keys and values: the prefix of
+        its rows is all but the last token of its context.
+        """
+        contexts = [request.context for request in scores.requests]
+        shared = self.read_prefix(contexts)
+        vocabulary = embedding_count(self.model)
+        make_batches = partial(
+            batches, scores.reads, token_budget=token_budget, vocabulary=vocabulary
+        )
+        row_counts = np.bincount(scores.reads.owner)
+        is_repeated = self.shortcuts.reuses_keys & (row_counts[scores.reads.owner] > 1)
+        for batch in make_batches(np.flatnonzero(~is_repeated)):
+            if scores.needs(batch):
+                yield shared, batch
+        for request in np.unique(scores.reads.owner[is_repeated]):
+            rows = np.flatnonzero(scores.reads.owner == request)
+            if scores.needs(rows):
+                prefix = shared.longer(self.model, contexts[request][:-1])
+                for batch in make_batches(rows):
+                    yield prefix, batch
 
     def write(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields answers of the kind `text` or, if options are found in texts, `choice`.

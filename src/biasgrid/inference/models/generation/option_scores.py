@@ -28,15 +28,18 @@ class CollectedScores:
         reads: the rows and reads of all requests.
     """
 
-    def __init__(self, requests: Sequence[OptionRequest], is_answered: BoolArray):
+    def __init__(
+        self, requests: Sequence[OptionRequest], reads: OptionReads, is_answered: BoolArray
+    ):
         """Begins without log-probabilities.
 
         Args:
             requests: the prompts with their options, the same number of options in each.
+            reads: the rows and reads of these requests.
             is_answered: shape (requests,), whether a prompt has an answer already.
         """
         self.requests = requests
-        self.reads = OptionReads.from_requests(requests)
+        self.reads = reads
         self._is_answered = is_answered
         self._is_open = ~is_answered
         self._has_row = np.zeros(len(self.reads.rows), dtype=np.bool_)

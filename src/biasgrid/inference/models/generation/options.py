@@ -3,7 +3,8 @@
 `OptionTokens.requests` tokenizes each option of a prompt in all of its forms, each behind the
 prompt. The tokens that all forms share with the prompt are the context; the remaining tokens of
 each form are a sequence. `scores.OptionReads` then turns the contexts and sequences of many prompts
-into the rows that a model reads, in which sequences with a common beginning share a row.
+into the rows that a model reads: a context and, behind it, the tree of its sequences
+(`option_tree`).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class OptionRequest:
 
     @property
     def length(self) -> int:
-        """The tokens in the longest row; the last token of an option is only predicted."""
+        """The positions that the longest sequence takes; its last token is only predicted."""
         sequences = chain(*self.options)
         return len(self.context) + max((len(tokens) - 1 for tokens in sequences), default=0)
 

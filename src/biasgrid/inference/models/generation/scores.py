@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from itertools import chain, permutations
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,24 +12,32 @@ import torch
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.inference.engine.segments import owner_begins
-from biasgrid.inference.models.generation.options import FIRST_TOKENS, OptionRequest, Tokens
+from biasgrid.inference.models.generation.option_tree import (
+    OptionTree,
+    nested_sequences,
+    trees_of_options,
+)
+from biasgrid.inference.models.generation.options import FIRST_TOKENS, OptionRequest
 from biasgrid.inference.models.generation.prefix import Prefix, only_last
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
+
+LARGEST_LOGITS = 2**27
+"""Logits that a batch may have: half a gigabyte in float32."""
 
 
 @dataclass(frozen=True)
 class OptionReads:
     """The rows of option requests, and the logits to read in them.
 
-    A row is a context and the beginning of a sequence behind it. Sequences with a common beginning
-    share rows. The probability of a sequence is the product of one read for each of its tokens.
+    A row is a context and a tree of its options behind it. The probability of a sequence is the
+    product of one read for each of its tokens.
 
     Attributes:
         rows: the token ids of each row.
+        trees: the tree of each row.
         owner: shape (rows,), the request of each row; see `owner_begins` for its order.
-        option_lengths: shape (rows,), the number of tokens in the row behind the context.
         read_begins: shape (rows + 1,), the first read of each row, then the number of reads.
         back: shape (reads,), how far before the last place of its row a read is.
         token: shape (reads,), the token whose probability is read there.
@@ -43,8 +50,8 @@ class OptionReads:
     """
 
     rows: list[list[int]]
+    trees: list[OptionTree]
     owner: IntArray
-    option_lengths: IntArray
     read_begins: IntArray
     back: IntArray
     token: IntArray
@@ -54,39 +61,46 @@ class OptionReads:
     nested: IntArray
 
     @classmethod
-    def from_requests(cls, requests: Sequence[OptionRequest]) -> OptionReads:
-        """Returns the rows of requests, at least one row for each."""
+    def from_requests(
+        cls, requests: Sequence[OptionRequest], longest_tree: float = np.inf
+    ) -> OptionReads:
+        """Returns the rows of requests, at least one row for each.
+
+        Args:
+            requests: the requests.
+            longest_tree: the largest number of tokens in a row whose tree has branches. Options
+                that would have a longer row have several rows without branches; 0 gives all
+                options such rows.
+        """
         rows: list[list[int]] = []
+        trees: list[OptionTree] = []
         owner: list[int] = []
-        lengths: list[int] = []
-        reads: list[tuple[int, int, int, int]] = []
+        reads: list[IntArray] = []
         sequences: list[tuple[int, int]] = []
         nested: list[tuple[int, int]] = []
         for place, request in enumerate(requests):
-            sequence_begin, row_begin = len(sequences), len(rows)
             for short, long in nested_sequences(request.options):
-                nested.append((sequence_begin + short, sequence_begin + long))
-            # The last token of a sequence is only predicted, and not read by the model.
-            read_tokens = {tokens[:-1] for tokens in chain(*request.options)}
-            endings = without_beginnings(read_tokens or {()})
-            rows += [[*request.context, *ending] for ending in endings]
-            owner += [place] * len(endings)
-            lengths += map(len, endings)
+                nested.append((len(sequences) + short, len(sequences) + long))
+            of_options = trees_of_options(request.options, one_tree=True)
+            if len(request.context) + len(of_options.trees[0].beginnings) > longest_tree:
+                of_options = trees_of_options(request.options, one_tree=False)
+            # Both the trees and the sequences of a request are counted from 0.
+            reads.append(of_options.reads + np.array([len(rows), 0, 0, len(sequences)]))
+            for tree in of_options.trees:
+                rows.append([*request.context, *tree.tokens])
+                trees.append(tree)
+                owner.append(place)
             for option, option_sequences in enumerate(request.options):
-                for tokens in option_sequences:
-                    ending = row_beginning_with(endings, tokens[:-1])
-                    length = len(endings[ending])
-                    for step, token in enumerate(tokens):
-                        reads.append((row_begin + ending, length - step, token, len(sequences)))
-                    sequences.append((place, option))
-        row, back, token_ids, sequence = np.array(sorted(reads), dtype=np.int64).reshape(-1, 4).T
+                sequences += [(place, option)] * len(option_sequences)
+        row, tree_place, token_ids, sequence = np.concatenate(reads).T
+        node_counts = np.array([len(tree.beginnings) for tree in trees])
         sequence_owner = [request_place for request_place, _ in sequences]
         return cls(
             rows=rows,
+            trees=trees,
             owner=np.array(owner, dtype=np.int64),
-            option_lengths=np.array(lengths, dtype=np.int64),
             read_begins=np.searchsorted(row, np.arange(len(rows) + 1)),
-            back=back,
+            back=node_counts[row] - tree_place,
             token=token_ids,
             sequence=sequence,
             sequences=sequences,
@@ -106,6 +120,21 @@ class OptionReads:
         is_first = np.zeros(len(self.owner), dtype=np.bool_)
         is_first[owner_begins(self.owner)] = True
         return is_first
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        """The number of tokens in each row; shape (rows,)."""
+        return np.array(list(map(len, self.rows)), dtype=np.int64)
+
+    @cached_property
+    def node_counts(self) -> IntArray:
+        """The number of tokens in each row behind its context; shape (rows,)."""
+        return np.array([len(tree.beginnings) for tree in self.trees], dtype=np.int64)
+
+    @cached_property
+    def has_branches(self) -> BoolArray:
+        """Whether the tree of a row has branches; shape (rows,)."""
+        return np.array([tree.has_branches for tree in self.trees], dtype=np.bool_)
 
     def probabilities(self, values: FloatArray) -> FloatArray:
         """Returns the probability of each sequence without longer ones that begin with it.
@@ -140,68 +169,26 @@ class OptionReads:
         return sums
 
 
-@cache
-def nested_sequences(options: tuple[tuple[Tokens, ...], ...]) -> tuple[tuple[int, int], ...]:
-    """Returns pairs of a sequence and a longer one that begins with it.
+def batches(
+    reads: OptionReads, rows: IntArray, token_budget: int, vocabulary: int
+) -> Iterator[IntArray]:
+    """Yields batches of rows of one length, either all or none with branches.
 
-    Of `1`, `10` and `100`, the first is not paired with the last: its probability is already in
-    that of the second one, which is subtracted from the first.
-
-    Returns:
-        The places of both among all sequences of all options.
-    """
-    sequences = list(chain(*options))
-    continuations: dict[int, list[int]] = {}
-    for short, long in permutations(range(len(sequences)), 2):
-        if is_continued(sequences[short], sequences[long]):
-            continuations.setdefault(short, []).append(long)
-    pairs = []
-    for short, longer in continuations.items():
-        for long in longer:
-            between = [sequences[other] for other in longer if other != long]
-            if not any(is_continued(other, sequences[long]) for other in between):
-                pairs.append((short, long))
-    return tuple(pairs)
-
-
-def is_continued(beginning: Tokens, tokens: Tokens) -> bool:
-    """Whether `tokens` are `beginning` and at least one more token."""
-    return len(tokens) > len(beginning) and tokens[: len(beginning)] == beginning
-
-
-def row_beginning_with(rows: Sequence[Tokens], beginning: Tokens) -> int:
-    """Returns the place of the first row that begins with some tokens; there must be one."""
-    size = len(beginning)
-    return next(place for place, tokens in enumerate(rows) if tokens[:size] == beginning)
-
-
-def without_beginnings(sequences: Iterable[Tokens]) -> list[Tokens]:
-    """Returns the sequences that begin no other one, in descending order.
-
-    `surface_forms.without_continuations` does the opposite: it leaves out the longer ones.
-    """
-    longest: list[Tokens] = []
-    previous: Tokens | None = None
-    # In descending order, a sequence follows directly after those that continue it.
-    for tokens in sorted(sequences, reverse=True):
-        if previous is None or previous[: len(tokens)] != tokens:
-            longest.append(tokens)
-        previous = tokens
-    return longest
-
-
-def batches(rows: Sequence[Sequence[int]], token_budget: int) -> Iterator[IntArray]:
-    """Yields batches of rows of one length; shape (rows,), places in `rows`.
+    A batch is within the token budget and `LARGEST_LOGITS`, or has a single row.
 
     Args:
-        rows: the tokens of each row, with those of a shared prefix: a batch holds their keys and
-            values.
-        token_budget: the largest number of tokens in a batch; a row with more is one by itself.
+        reads: all rows.
+        rows: shape (rows,), the rows that are batched.
+        token_budget: the largest number of tokens in a batch, with those of a shared prefix: a
+            batch holds their keys and values.
+        vocabulary: the number of logits at a place.
     """
-    lengths = np.array([len(row) for row in rows])
-    for length in np.unique(lengths):
-        members = np.flatnonzero(lengths == length)
-        size = max(1, token_budget // int(length))
+    kinds = np.stack([reads.lengths[rows], reads.has_branches[rows]], axis=1)
+    for length, has_branches in np.unique(kinds, axis=0):
+        members = rows[(kinds == (length, has_branches)).all(axis=1)]
+        logit_places = 1 + int(reads.node_counts[members].max())
+        most_by_logits = LARGEST_LOGITS // (logit_places * vocabulary)
+        size = max(1, min(token_budget // int(length), most_by_logits))
         yield from (members[start : start + size] for start in range(0, len(members), size))
 
 
@@ -228,35 +215,89 @@ def read_scores(
     Args:
         model: the model.
         reads: all rows and reads.
-        prefix: tokens that all rows begin with.
-        rows: shape (rows,), the rows of the batch, which have one length.
+        prefix: tokens that all rows begin with, fewer than those of any context.
+        rows: shape (rows,), the rows of a batch, see `batches`.
     """
     batch_reads, read_rows = reads.row_reads(rows)
-    logit_places = int(reads.back[batch_reads].max()) + 1
     first_rows = np.flatnonzero(reads.is_first_row[rows])
-    requests = reads.owner[rows[first_rows]].tolist()
+    contexts_end = reads.node_counts[rows[first_rows]]
+    logit_places = 1 + int(reads.node_counts[rows].max())
+    with torch.inference_mode():
+        logits = row_logits(model, reads, prefix, rows)[:, -logit_places:]
 
-    def on_device(values: IntArray) -> torch.Tensor:
-        return torch.from_numpy(values).to(model.device)
+        def on_device(values: IntArray) -> torch.Tensor:
+            return torch.from_numpy(values).to(logits.device)
 
-    token = on_device(reads.token[batch_reads])
-    back = on_device(reads.back[batch_reads])
-    option_lengths = on_device(reads.option_lengths[rows[first_rows]])
+        # Several tokens are read at one place: its logits are summed up once.
+        read_places = read_rows * logit_places + (logit_places - 1 - reads.back[batch_reads])
+        places, place_of_read = np.unique(read_places, return_inverse=True)
+        place_logits = logits.flatten(0, 1)[on_device(places)].float()
+        tokens = on_device(reads.token[batch_reads])
+        token_logits = place_logits[on_device(place_of_read), tokens]
+        values = token_logits - place_logits.logsumexp(dim=1)[on_device(place_of_read)]
+        starts = logits[on_device(first_rows), on_device(logit_places - 1 - contexts_end)]
+        top = starts.float().softmax(dim=1).topk(min(FIRST_TOKENS, starts.shape[1]), dim=1)
+    first_tokens = {}
+    top_tokens, probabilities = top.indices.tolist(), top.values.tolist()
+    for place, request in enumerate(reads.owner[rows[first_rows]].tolist()):
+        first_tokens[request] = list(zip(top_tokens[place], probabilities[place], strict=True))
+    return ScoredRows(batch_reads, values.double().cpu().numpy(), first_tokens)
+
+
+def row_logits(
+    model: PreTrainedModel, reads: OptionReads, prefix: Prefix, rows: IntArray
+) -> torch.Tensor:
+    """Returns the logits of a batch of rows at their last places, or at all places.
+
+    Args:
+        model: the model.
+        reads: all rows.
+        prefix: tokens that all rows begin with.
+        rows: shape (rows,), the rows of a batch.
+
+    Returns:
+        Shape (rows, places, vocabulary), with at least the end of each context and its tree.
+    """
+    logit_places = 1 + int(reads.node_counts[rows].max())
     own_tokens = [reads.rows[row][prefix.length :] for row in rows]
     ids = torch.tensor(own_tokens, device=model.device)
     past = prefix.for_rows(len(rows))
     arguments = {**past, **only_last(model, logit_places)}
-    with torch.inference_mode():
-        logits = model(input_ids=ids, use_cache=bool(past), **arguments).logits
-        read_logits = logits[on_device(read_rows), -1 - back].float()
-        token_logits = read_logits.gather(1, token[:, None]).squeeze(1)
-        values = token_logits - read_logits.logsumexp(dim=1)
-        # The first row of a request reads first tokens of options, so the model has computed the
-        # logits at the end of the context.
-        starts = logits[on_device(first_rows), -1 - option_lengths].float().softmax(dim=1)
-        top = starts.topk(min(FIRST_TOKENS, starts.shape[1]), dim=1)
-    first_tokens = {}
-    tokens, probabilities = top.indices.tolist(), top.values.tolist()
-    for place, request in enumerate(requests):
-        first_tokens[request] = list(zip(tokens[place], probabilities[place], strict=True))
-    return ScoredRows(batch_reads, values.double().cpu().numpy(), first_tokens)
+    if reads.has_branches[rows[0]]:
+        trees = [reads.trees[row] for row in rows]
+        arguments |= tree_arguments(model, trees, prefix.length, ids.shape[1])
+    logits: torch.Tensor = model(input_ids=ids, use_cache=bool(past), **arguments).logits
+    return logits
+
+
+def tree_arguments(
+    model: PreTrainedModel, trees: Sequence[OptionTree], prefix_length: int, length: int
+) -> dict[str, torch.Tensor]:
+    """Returns the model's arguments for rows whose nodes do not see all tokens before them.
+
+    Args:
+        model: the model.
+        trees: the tree of each row.
+        prefix_length: the number of tokens before the rows, which all tokens see.
+        length: the number of tokens in each row.
+
+    Returns:
+        `position_ids`, shape (rows, length), in which a node has the position that it has in its
+        own text; and `attention_mask`, shape (rows, 1, length, prefix_length + length), which is
+        added to the scores of attention.
+    """
+    positions = np.tile(np.arange(length), (len(trees), 1))
+    sees = np.tile(np.tri(length, dtype=np.bool_), (len(trees), 1, 1))
+    for row, tree in enumerate(trees):
+        context_length = length - len(tree.beginnings)
+        positions[row, context_length:] = context_length - 1 + tree.depths
+        sees[row, context_length:, context_length:] = tree.sees
+    is_hidden = torch.from_numpy(~sees)[:, None].to(model.device)
+    least = torch.finfo(model.dtype).min
+    own_mask = torch.zeros(is_hidden.shape, dtype=model.dtype, device=model.device)
+    own_mask.masked_fill_(is_hidden, least)
+    mask = torch.nn.functional.pad(own_mask, (prefix_length, 0))
+    return {
+        "position_ids": torch.from_numpy(prefix_length + positions).to(model.device),
+        "attention_mask": mask,
+    }
