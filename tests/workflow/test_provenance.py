@@ -69,6 +69,8 @@ def test_the_manifest_counts_what_was_made(results: Path):
         assert cell["rows_per_second"] == pytest.approx(
             cell["instances_made"] / cell["seconds"], rel=0.01
         )
+        assert cell["sequences"] == cell["instances_made"]
+        assert cell["tokens"] > 5 * cell["sequences"]
         assert cell["audit"]["largest_drift"] < 1e-5
         assert cell["peak_mb"] > 100
     assert manifest["models"].keys() == {"masked", "answering"}

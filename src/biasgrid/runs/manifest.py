@@ -152,8 +152,9 @@ def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Returns:
         `instances_found`, the number of predictions that earlier runs made, 0 without shards;
         `seconds` of inference, None without shards; `rows_per_second`, None if no time was
-        measured; `peak_mb` and `gpu_peak_mb`, the maximum over shards, None without shards or
-        GPUs; and `hosts`, sorted.
+        measured; `sequences` and `tokens` that were read in this time, None if nothing was, or if
+        nobody counted it; `peak_mb` and `gpu_peak_mb`, the maximum over shards, None without
+        shards or GPUs; and `hosts`, sorted.
     """
     rows = sum(timing["rows"] for timing in timings)
     found = sum(timing["found"] for timing in timings)
@@ -164,10 +165,21 @@ def timing_facts(timings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "seconds": round(seconds, 3) if timings else None,
         # Rows of earlier runs took no time.
         "rows_per_second": round((rows - found) / seconds, 1) if seconds else None,
+        "sequences": sum_of_asked(timings, "sequences"),
+        "tokens": sum_of_asked(timings, "tokens"),
         "peak_mb": max((timing["peak_mb"] for timing in timings), default=None),
         "gpu_peak_mb": gpu_peak_mb or None,
         "hosts": sorted({timing["host"] for timing in timings}),
     }
+
+
+def sum_of_asked(timings: Sequence[Mapping[str, Any]], key: str) -> int | None:
+    """Returns the sum of a count of inputs over the shards that asked a model.
+
+    It is None if there are none of these, or if the back end of one could not count.
+    """
+    counts = [timing[key] for timing in timings if timing["rows"] > timing["found"]]
+    return sum(counts) if counts and None not in counts else None
 
 
 def server_facts(

@@ -10,7 +10,7 @@ from shards import Cell, asked, audited, count_rows, interrupt, largest_differen
 from small_tables import check_alike
 
 from biasgrid.inference.models import predict
-from biasgrid.inference.models.answer_store import AnswerStore
+from biasgrid.inference.models.answer_store import AnswerStore, PartCost
 from biasgrid.inference.models.kept_keys import RowRange, keys_path
 from biasgrid.tables.files import read_provenance
 from biasgrid.tables.schema import answer_schema
@@ -131,9 +131,9 @@ def test_answers_of_some_seconds_are_written_together(
 ) -> None:
     parts: list[int] = []
 
-    def write_part(store: AnswerStore, answers: pl.DataFrame, seconds: float, device: str) -> None:
+    def write_part(store: AnswerStore, answers: pl.DataFrame, cost: PartCost) -> None:
         parts.append(len(answers))
-        write(store, answers, seconds, device)
+        write(store, answers, cost)
 
     write = AnswerStore.write_part
     monkeypatch.setattr(AnswerStore, "write_part", write_part)
@@ -180,6 +180,6 @@ def test_a_part_replaces_no_other(
         RowRange("a table", 0, len(ours.instances)),
     )
     assert store.parts_folder == ours.parts[0].parent
-    store.write_part(store.find().parts.head(3), 1.0, "cpu")
+    store.write_part(store.find().parts.head(3), PartCost(1.0, "cpu", None))
     assert len(ours.parts) == 3
     assert {path: path.read_bytes() for path in kept} == kept

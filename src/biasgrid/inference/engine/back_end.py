@@ -16,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.input_counts import InputCounts
 
 SECONDS_BETWEEN_TABLES = 1.0
 """Time between tables of answers: a table for each batch would take longer than a small model."""
@@ -72,6 +73,8 @@ class BackEnd(ABC):
         device: `cpu`, `server` or the name of a GPU.
         audit: a check of its answers; None without one.
         keeps_answers: whether it stores each answer itself, as soon as it has it.
+        inputs: what it has read for the answers that `answer` has yielded so far; None if it cannot
+            know.
     """
 
     Choices: ClassVar[type[Any]] = SimpleNamespace
@@ -79,6 +82,7 @@ class BackEnd(ABC):
     device: str = "cpu"
     audit: Audit | None = None
     keeps_answers: ClassVar[bool] = False
+    inputs: InputCounts | None = None
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:

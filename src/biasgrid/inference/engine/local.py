@@ -54,6 +54,7 @@ from biasgrid.inference.engine.out_of_vocabulary import (
 from biasgrid.inference.engine.processor_findings import REPORTED_SPEEDUP, precision_note
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.engine.worker import Worker
+from biasgrid.inference.input_counts import InputCounts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -189,6 +190,8 @@ class LocalBackEnd(BackEnd):
         chunks: the instances that it was opened with. The encoding of a chunk is None if tokens of
             segments differ from tokens of whole texts: then each part is tokenized by itself, as
             whole texts.
+        inputs: see `BackEnd`. Rows of answers that an earlier run has stored do not count, though
+            they may fill batches.
     """
 
     loader: ClassVar[str]
@@ -199,6 +202,7 @@ class LocalBackEnd(BackEnd):
     products: str
     token_budget: int
     chunks: Chunks[Ready | None]
+    inputs: InputCounts = InputCounts()
 
     @abstractmethod
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, choices: Any):
@@ -458,7 +462,10 @@ class LocalBackEnd(BackEnd):
             prompts = prompt_part.prompts
             if not is_complete.all():
                 prompts = prompts.filter(pl.Series(is_complete))
-            return self._answers(prompts, running.ready, *rows.select(is_complete))
+            batch_part, columns = rows.select(is_complete)
+            tokens = int(batch_part.lengths.sum())
+            self.inputs = self.inputs.plus(InputCounts(len(batch_part.rows), tokens))
+            return self._answers(prompts, running.ready, batch_part, columns)
 
         yield from tables_at_intervals(running.steps(), take_answers)
         running.end.result()

@@ -23,12 +23,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandera.polars as pa
 import polars as pl
 
+from biasgrid.inference.input_counts import InputCounts, add_if_known
 from biasgrid.inference.models.kept_keys import (
     ASKED_ROWS,
     RowRange,
@@ -58,6 +59,25 @@ ROWS_AT_ONCE = 8 * ROWS_A_GROUP
 """How many rows are in memory while tables are joined."""
 
 
+class PartCost(NamedTuple):
+    """The cost of a part of a shard's answers.
+
+    Attributes:
+        seconds: how long they took.
+        device: the device that computed them.
+        inputs: what was read for them; None if that is unknown.
+    """
+
+    seconds: float
+    device: str
+    inputs: InputCounts | None
+
+    def share(self, share: float) -> PartCost:
+        """Returns the cost of a share of the answers."""
+        inputs = None if self.inputs is None else self.inputs.times(share)
+        return PartCost(self.seconds * share, self.device, inputs)
+
+
 @dataclass
 class Answers:
     """The answers to a shard, from earlier runs and from this one; `instance`, `key` and columns.
@@ -68,6 +88,7 @@ class Answers:
         audits: the audits, by the names of the shards that made them.
         devices: the devices that computed the answers.
         seconds: how long the answers in `parts` took.
+        inputs: what was read for these; None if that is unknown.
     """
 
     from_finished: pl.DataFrame
@@ -75,12 +96,14 @@ class Answers:
     audits: dict[str, Any] = field(default_factory=dict)
     devices: set[str] = field(default_factory=set)
     seconds: float = 0
+    inputs: InputCounts | None = field(default_factory=InputCounts)
 
-    def add_part(self, answers: pl.DataFrame, seconds: float, device: str) -> None:
+    def add_part(self, answers: pl.DataFrame, cost: PartCost) -> None:
         """Adds answers to `parts`; they have all of its columns."""
         self.parts.extend(answers)
-        self.seconds += seconds
-        self.devices.add(device)
+        self.seconds += cost.seconds
+        self.inputs = add_if_known(self.inputs, cost.inputs)
+        self.devices.add(cost.device)
 
 
 class AnswerStore:
@@ -153,8 +176,7 @@ class AnswerStore:
                 answers.audits |= facts["audits"]
                 answers.devices |= set(facts["devices"])
             else:
-                seconds = facts["seconds"] * len(table) / facts["rows"]
-                answers.add_part(table, seconds, facts["device"])
+                answers.add_part(table, part_cost(facts).share(len(table) / facts["rows"]))
         return answers
 
     def _kept_files(self) -> Iterator[Path]:
@@ -202,17 +224,15 @@ class AnswerStore:
         answers = answers.join(instances, on="key", maintain_order="left")
         return answers.select(list(self.schema.columns)), facts
 
-    def write_part(self, answers: pl.DataFrame, seconds: float, device: str) -> None:
+    def write_part(self, answers: pl.DataFrame, cost: PartCost) -> None:
         """Writes answers of an unfinished shard to a file of their own.
 
         Args:
             answers: `instance`, `key` and all columns of the answer kind.
-            seconds: how long they took.
-            device: the device that computed them.
+            cost: their cost.
         """
         facts = {
-            "seconds": seconds,
-            "device": device,
+            **cost._asdict(),
             "rows": len(answers),
             "store": self.folder.name,
             ASKED_ROWS: self.rows,
@@ -230,6 +250,12 @@ class AnswerStore:
         write_keys(self.keys, keys_path(self.table), self.rows)
         write_table(answers, self.table, self.predictions_schema, facts)
         shutil.rmtree(self.parts_folder, ignore_errors=True)
+
+
+def part_cost(facts: Mapping[str, Any]) -> PartCost:
+    """Returns the cost of a part by the provenance that `AnswerStore.write_part` gave it."""
+    inputs = facts["inputs"]
+    return PartCost(facts["seconds"], facts["device"], inputs and InputCounts(*inputs))
 
 
 def join_tables(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:

@@ -26,7 +26,14 @@ from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, PromptPart
 from biasgrid.inference.engine.settings import InferenceSettings
-from biasgrid.inference.models.answer_store import Answers, AnswerStore, join_tables, link_or_copy
+from biasgrid.inference.input_counts import InputCounts, add_if_known, subtract_if_known
+from biasgrid.inference.models.answer_store import (
+    Answers,
+    AnswerStore,
+    PartCost,
+    join_tables,
+    link_or_copy,
+)
 from biasgrid.inference.models.kept_keys import RowRange
 from biasgrid.inference.models.prerequisites import check_record, read_capabilities
 from biasgrid.jobs.progress import Progress
@@ -79,6 +86,8 @@ class Timing:
         found: the number of rows with an answer from finished shards of earlier runs.
         seconds: how long the other rows took, in all runs together.
         rows_per_second: the other rows by these seconds; None if they took none.
+        sequences, tokens: what the model has read for the other rows, in all runs together, see
+            `InputCounts`; None if nothing was asked, or the back end cannot know.
         peak_mb: the peak of the last run's memory, in MB.
         gpu_peak_mb: the peak of its GPU memory, in MB; None on a CPU, and if nothing was asked.
         device: the devices of the answers, separated by commas: `cpu`, `server` or the name of a
@@ -90,6 +99,8 @@ class Timing:
     found: int
     seconds: float
     rows_per_second: float | None
+    sequences: int | None
+    tokens: int | None
     peak_mb: int
     gpu_peak_mb: int | None
     device: str
@@ -178,9 +189,9 @@ class AnswerBuffer:
             back_end: gives the answers.
         """
         self.store, self.answers, self.progress = store, answers, progress
-        self.device = back_end.device
-        self.is_stored_already = back_end.keeps_answers
+        self.back_end = back_end
         self.tables: list[pl.DataFrame] = []
+        self.inputs_before = back_end.inputs
         self.since = time.perf_counter()
 
     def __enter__(self) -> Self:
@@ -208,11 +219,13 @@ class AnswerBuffer:
             return
         table = with_all_columns(pl.concat(self.tables, how="diagonal"), self.store.schema)
         now = time.perf_counter()
-        seconds = now - self.since
-        if not self.is_stored_already:
-            self.store.write_part(table, seconds, self.device)
-        self.tables, self.since = [], now
-        self.answers.add_part(table, seconds, self.device)
+        inputs = self.back_end.inputs
+        new_inputs = subtract_if_known(inputs, self.inputs_before)
+        cost = PartCost(now - self.since, self.back_end.device, new_inputs)
+        if not self.back_end.keeps_answers:
+            self.store.write_part(table, cost)
+        self.tables, self.since, self.inputs_before = [], now, inputs
+        self.answers.add_part(table, cost)
         self.progress.keep(len(table))
 
 
@@ -291,6 +304,7 @@ class AnsweredRange(NamedTuple):
         from_finished_count: the number of rows whose answers are from finished shards of earlier
             runs, see `Timing.found`.
         seconds_in_all_runs: how long the other rows took, also in runs that were killed.
+        inputs_in_all_runs: what was read for them; None if that is unknown.
         gpu_peak_mb: see `Timing`.
         devices: the devices of its answers.
     """
@@ -298,6 +312,7 @@ class AnsweredRange(NamedTuple):
     table: Path
     from_finished_count: int
     seconds_in_all_runs: float
+    inputs_in_all_runs: InputCounts | None
     gpu_peak_mb: int | None
     devices: Sequence[str]
 
@@ -346,6 +361,7 @@ class ShardRows:
             table=store.table,
             from_finished_count=from_finished_count,
             seconds_in_all_runs=answers.seconds,
+            inputs_in_all_runs=answers.inputs,
             gpu_peak_mb=gpu_peak,
             devices=devices,
         )
@@ -390,6 +406,11 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None
     # Rows of killed runs are among them: `seconds_in_all_runs` has their time, too.
     other_count = rows - from_finished_count
     seconds = sum(answered.seconds_in_all_runs for answered in ranges)
+    inputs: InputCounts | None = InputCounts()
+    for answered in ranges:
+        inputs = add_if_known(inputs, answered.inputs_in_all_runs)
+    if not other_count:
+        inputs = None
     gpu_peaks = [answered.gpu_peak_mb for answered in ranges if answered.gpu_peak_mb is not None]
     # Without duplicates, in the order of ranges.
     devices = dict.fromkeys(device for answered in ranges for device in answered.devices)
@@ -398,6 +419,8 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None
         found=from_finished_count,
         seconds=round(seconds, 3),
         rows_per_second=round(other_count / seconds, 1) if seconds else None,
+        sequences=None if inputs is None else round(inputs.sequences),
+        tokens=None if inputs is None else round(inputs.tokens),
         # In kB on Linux.
         peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         gpu_peak_mb=max(gpu_peaks, default=None),

@@ -33,6 +33,16 @@ def test_texts_arrive_with_statuses_and_tokens(serve: Servers, cell: Cells) -> N
     assert said["tokens_in"].to_list()[4] is None
 
 
+def test_what_the_server_has_read_is_counted(serve: Servers, cell: Cells) -> None:
+    ours = cell(serve(), 8)
+    read = ours.ask()["tokens_in"].sum()
+    assert (ours.timing["sequences"], ours.timing["tokens"]) == (8, read)
+    # A killed run leaves the answers in the store of requests alone.
+    ours.forget_predictions()
+    ours.ask()
+    assert (ours.timing["sequences"], ours.timing["tokens"]) == (8, read)
+
+
 def test_what_is_sent(serve: Servers, cell: Cells) -> None:
     server = serve()
     cell(server, 2, generation={"max_tokens": 7, "temperature": 0.5, "top_p": 0.9, "seed": 3}).ask()

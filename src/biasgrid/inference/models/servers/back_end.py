@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +31,7 @@ from biasgrid.inference.engine.back_end import (
     with_instance_and_key,
 )
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.input_counts import InputCounts, add_if_known
 from biasgrid.inference.models.generation.checks import check_prompt_lengths
 from biasgrid.inference.models.generation.options import beginning_columns, instance_candidates
 from biasgrid.inference.models.generation.prompts import (
@@ -211,6 +213,7 @@ class Server(BackEnd):
         dispatcher: sends the requests.
         responses: the texts that were written so far.
         lengths: the lengths of these texts in tokens, if the server reports them.
+        inputs: see `BackEnd`. Answers that the store has from killed runs count, too.
     """
 
     Choices = ServerChoices
@@ -242,6 +245,7 @@ class Server(BackEnd):
         self.dispatcher = Dispatcher(access, self.store, self.budget())
         self.responses: list[str] = []
         self.lengths: list[int] = []
+        self.inputs = InputCounts()
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
@@ -344,6 +348,8 @@ class Server(BackEnd):
                 return pl.DataFrame()
             complete = prompts[rows]
             answers = [arrivals.prompt_answers(row) for row in rows]
+            for answer in chain(*answers):
+                self.inputs = add_if_known(self.inputs, read_inputs(answer))
             return with_instance_and_key(complete, self.answer_columns(complete, answers))
 
         steps = self.dispatcher.ask(arrivals.open_requests(), arrivals.add)
@@ -535,6 +541,11 @@ SERVER_TEXT_COLUMNS = {
     "tokens_in": pl.UInt32,
     "tokens_out": pl.UInt32,
 }
+
+
+def read_inputs(answer: Answer) -> InputCounts | None:
+    """Returns what the server has read for an answer; None if it does not say."""
+    return None if answer.tokens_in is None else InputCounts(1, answer.tokens_in)
 
 
 def read_generation(settings: InferenceSettings) -> dict[str, Any]:
