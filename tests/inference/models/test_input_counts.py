@@ -1,4 +1,7 @@
-"""What a shard says that its model has read, against what the model was given."""
+"""What a shard says that its model has read, against what the model was given.
+
+Causal language models: `generation/test_input_counts.py`.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

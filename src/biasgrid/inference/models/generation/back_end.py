@@ -44,6 +44,7 @@ from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, on
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import embedding_count
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.input_counts import InputCounts
 from biasgrid.inference.models.generation.checks import (
     ModelLimits,
     causal_loader,
@@ -107,9 +108,12 @@ class TextGeneration(BackEnd):
         precision: the precision of the answers. The model is float32 until `open` ends.
         products: the library of its matrix products, `torch` or `oneDNN`.
         writer: writes texts.
+        inputs: see `BackEnd`. Prompts that an earlier run has answered do not count, though they
+            may fill batches.
     """
 
     Choices = GenerationChoices
+    inputs: InputCounts = InputCounts()
 
     def __init__(
         self,
@@ -171,6 +175,8 @@ class TextGeneration(BackEnd):
         back_end.fit_writer(prompts)
         back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
+        # The audit has read prompts, too.
+        back_end.inputs = InputCounts()
         return back_end
 
     def choose_products(self) -> None:
@@ -249,7 +255,14 @@ class TextGeneration(BackEnd):
         """Reads the common beginning of prompts; it is empty if reusing it changes answers."""
         if not self.shortcuts.reuses_keys or len(prompts) < 2:
             return Prefix()
-        return Prefix.from_prompts(self.model, prompts)
+        prefix = Prefix.from_prompts(self.model, prompts)
+        self._count_prefix(prefix.length)
+        return prefix
+
+    def _count_prefix(self, tokens: int) -> None:
+        """Counts the tokens of a prefix that were read, if there are some."""
+        if tokens:
+            self.inputs = self.inputs.plus(InputCounts(1, tokens))
 
     def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields the probabilities of options: answers of the kind `choice`.
@@ -294,6 +307,9 @@ class TextGeneration(BackEnd):
                     instance = prompts["instance"][int(scores.reads.owner[rows[0]])]
                     raise non_finite(self.settings.model, instance)
                 scores.add(rows, row_scores)
+            own_rows = batch[scores.is_open[scores.reads.owner[batch]]]
+            own_tokens = scores.reads.lengths[own_rows] - prefix.length
+            self.inputs = self.inputs.plus(InputCounts(len(own_rows), int(own_tokens.sum())))
             yield
 
     def _batches(
@@ -319,6 +335,7 @@ class TextGeneration(BackEnd):
             rows = np.flatnonzero(scores.reads.owner == request)
             if scores.needs(rows):
                 prefix = shared.longer(self.model, contexts[request][:-1])
+                self._count_prefix(prefix.length - shared.length)
                 for batch in make_batches(rows):
                     yield prefix, batch
 
@@ -342,7 +359,9 @@ class TextGeneration(BackEnd):
         responses: list[str] = []
 
         def steps() -> Iterator[None]:
-            for text in self._write_all(waiting, self.read_prefix(tokens), token_budget):
+            prefix = self.read_prefix(tokens)
+            for text in self._write_all(waiting, prefix, token_budget):
+                self.inputs = self.inputs.plus(InputCounts(1, text.read - prefix.length))
                 prompt = prompts[text.number]
                 finished[text.number] = self.writer.finish_text(prompt, text.written)
                 yield

@@ -26,6 +26,8 @@ class CollectedScores:
     Attributes:
         requests: the prompts with their options.
         reads: the rows and reads of all requests.
+        is_open: shape (requests,), whether a request has no answer yet, and was not returned by
+            `take_complete`.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class CollectedScores:
         self.requests = requests
         self.reads = reads
         self._is_answered = is_answered
-        self._is_open = ~is_answered
+        self.is_open = ~is_answered
         self._has_row = np.zeros(len(self.reads.rows), dtype=np.bool_)
         self._values = np.zeros(len(self.reads.token))
         self._first_tokens: dict[int, list[tuple[int, float]]] = {}
@@ -62,8 +64,8 @@ class CollectedScores:
         A request is complete when all of its rows have results.
         """
         missing_rows = np.bincount(self.reads.owner, ~self._has_row, len(self.requests))
-        is_complete = self._is_open & (missing_rows == 0)
-        self._is_open &= ~is_complete
+        is_complete = self.is_open & (missing_rows == 0)
+        self.is_open &= ~is_complete
         return np.flatnonzero(is_complete)
 
     def columns(self, places: IntArray, decode: Callable[[int], str]) -> pl.DataFrame:
