@@ -234,7 +234,9 @@ def text_lines(model: Any) -> Iterator[list[str]]:
         prompts = [draw.integers(5, VOCABULARY, length).tolist() for length in lengths]
         chooses = NextTokens(model, keys["temperature"], keys["top_p"])
         writer = Writer(model, None, keys, frozenset(), Thoughts(), chooses)
-        writer = writer.fit(prompts[:: count // 4], lambda _: Prefix(), exact=True)
+        writer = writer.fit(
+            writer.measure_padding(prompts[:: count // 4], lambda _: Prefix()), exact=True
+        )
         budget = AT_ONCE * (longest + WRITTEN)
         plain, ours = partial(generated, model, prompts), partial(written, writer, prompts, budget)
         same = sum(one == other for one, other in zip(plain(), ours(), strict=True))

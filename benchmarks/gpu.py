@@ -111,7 +111,15 @@ def once(
     patched.load_recorded_tokenizer = lambda _: tokenizer
     asked = read_requests(Path(file)).head(rows)
     settings = InferenceSettings(
-        "random", "fill-mask", precision, "auto", device, 3600, "choice", 1, {}
+        model="random",
+        task="fill-mask",
+        precision=precision,
+        token_budget="auto",
+        device=device,
+        seconds_without_progress=3600,
+        answer="choice",
+        threads=1,
+        choices={},
     )
     back_end = FillMask.open({}, settings, asked)
     starts = range(0, len(asked), PART_ROWS)

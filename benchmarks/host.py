@@ -163,7 +163,15 @@ def opened(task: str, folder: Path, file: Path, rows_per_second: float | None) -
     choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
     entry = BACK_ENDS[task, "weights"]
     settings = InferenceSettings(
-        "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, entry.answers[0], 1, choices
+        model="stub",
+        task=task,
+        precision="float32",
+        token_budget=TOKEN_BUDGET,
+        device="cpu",
+        seconds_without_progress=3600,
+        answer=entry.answers[0],
+        threads=1,
+        choices=choices,
     )
     patched: Any = local
     # Earlier checkouts load models in `local`.
@@ -245,7 +253,15 @@ def shard(task: str, folder: str, file: str) -> dict[str, float]:
         choices = {"labels": ["a", "b", "c"]} if task == "text-classification" else {}
         answer = entry.answers[0]
         settings = InferenceSettings(
-            "stub", task, "float32", TOKEN_BUDGET, "cpu", 3600, answer, 1, choices
+            model="stub",
+            task=task,
+            precision="float32",
+            token_budget=TOKEN_BUDGET,
+            device="cpu",
+            seconds_without_progress=3600,
+            answer=answer,
+            threads=1,
+            choices=choices,
         )
         files = predict.ShardFiles(
             Path(file),

@@ -47,7 +47,15 @@ from biasgrid.inference.models.masked.one_token import token_counts
 ROWS = 64
 ROUNDS = 3
 BATCH = 32
-SETTINGS = InferenceSettings("engine", "", "float32", 16384, "cpu", 600, "")
+SETTINGS = InferenceSettings(
+    model="engine",
+    task="",
+    precision="float32",
+    token_budget=16384,
+    device="cpu",
+    seconds_without_progress=600,
+    answer="",
+)
 
 
 def make_tokenizer(files: Iterable[Path]) -> BertTokenizerFast:

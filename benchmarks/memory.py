@@ -59,7 +59,13 @@ def predict_one_of(folder: Path, shards: int) -> None:
         out / "progress.json",
     )
     settings = InferenceSettings(
-        "random", "text-generation", "float32", "auto", "cpu", 3600, "choice"
+        model="random",
+        task="text-generation",
+        precision="float32",
+        token_budget="auto",
+        device="cpu",
+        seconds_without_progress=3600,
+        answer="choice",
     )
     predict_shard(
         files,

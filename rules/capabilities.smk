@@ -10,7 +10,7 @@ rule capabilities:
         layout.log("capabilities", "{model}"),
     conda:
         "../envs/biasgrid.yaml"
-    threads: 1
+    threads: threads_of_job(grid.inference.device)
     resources:
         **models.mutexes(),
         gpu=models.gpus,
@@ -19,6 +19,8 @@ rule capabilities:
         jobs_per_gpu=grid.inference.jobs_per_gpu,
     params:
         source=not_compared(models.source),
+        task=models.task,
+        precision=grid.inference.precision,
         probe=models.probe_reference,
         kept=str(layout.kept_capabilities()),
         rerun_keys=models.deciding_keys,

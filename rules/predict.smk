@@ -31,6 +31,5 @@ rule predict:
         # The script refuses instances of other lists; new instances run it again by themselves.
         lists_digest=not_compared(cells.instances_lists_digest),
         precision=grid.inference.precision,
-        rerun_device=cells.deciding_device,
     script:
         "../workflow/scripts/predict.py"

@@ -7,6 +7,7 @@ from asyncio import events
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +26,10 @@ os.environ.pop("COLUMNS", None)
 # The command line is put together once, and not each time that a test runs a command: that takes
 # longer than most do.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+# No test reads what another run, or the user, has found out about a model.
+_cache = TemporaryDirectory(prefix="biasgrid-cache-")
+os.environ["BIASGRID_CACHE"] = _cache.name
 
 SLOW_FIXTURES = {"chromium", "serve", "tiny_checkpoint", "writer", "base", "folders"}
 

@@ -121,7 +121,18 @@ FILE_ENDINGS = (".json", ".md", ".py", ".yaml")
 PROTOCOLS = {
     *("__all__", "logger", "figure", "CAPTION"),
     *("SENTENCES", "TABLES", "FIRST_SCREEN"),
-    *("FAMILY", "KEYS", "SCHEMA", "OUTCOMES", "READ", "SAID", "ANSWERS", "DESIGN", "MEASURES"),
+    *(
+        "FAMILY",
+        "PROBE",
+        "KEYS",
+        "SCHEMA",
+        "OUTCOMES",
+        "READ",
+        "SAID",
+        "ANSWERS",
+        "DESIGN",
+        "MEASURES",
+    ),
     *(
         "section_of",
         "read",

@@ -10,8 +10,10 @@ from typing import Any
 import polars as pl
 from shards import Cell, asked
 
+from biasgrid.inference.engine.settings import ModelSettings
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.prerequisites import write_capabilities
+from biasgrid.inference.models.servers.capabilities import find_capabilities
 from biasgrid.inference.models.servers.section import Endpoint
 
 STANDARD = {"timeout": 5, "attempts": 4, "concurrency": 8}
@@ -93,3 +95,15 @@ class ServerCell(Cell):
             model="hosted",
             **choices,
         )
+
+
+def probed(endpoint: dict[str, Any]) -> dict[str, Any]:
+    """The capabilities of the model behind an endpoint."""
+    settings = ModelSettings(
+        model="hosted",
+        task="text-generation",
+        precision="float32",
+        device="cpu",
+        section={"endpoint": endpoint},
+    )
+    return find_capabilities({"keys": {}}, settings)

@@ -140,7 +140,7 @@ def test_tokens_of_subjects_of_several_tokens_match_all_inputs(
     cell = cell_of(planned(config), "masked")
     # There is one template for masked language models.
     assert cell.instances == Estimate(PEOPLE / 2)
-    speed = {
+    speed: dict[str, Any] = {
         "precision": "float32",
         "token_budget": 512,
         "device": "cpu",
@@ -148,7 +148,11 @@ def test_tokens_of_subjects_of_several_tokens_match_all_inputs(
     }
     question = config.question("masked", "people")
     settings = InferenceSettings(
-        "masked", "fill-mask", **speed, answer=question.answer, choices=question.settings
+        model="masked",
+        task="fill-mask",
+        **speed,
+        answer=question.answer,
+        choices=question.settings,
     )
     back_end = FillMask.load(make_record(**config.model_record_arguments("masked")), settings)
     encoded = back_end.encode(expanded(config, "people", "lm-tiny"), whole=False)

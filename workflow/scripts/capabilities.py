@@ -15,17 +15,27 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 from biasgrid.base.files import bring_to_present
 from biasgrid.base.references import load_reference
-from biasgrid.inference.models.prerequisites import read_model_record, write_capabilities
-from biasgrid.inference.models.servers.capabilities import known_capabilities
+from biasgrid.inference.engine.settings import ModelSettings
+from biasgrid.inference.models.prerequisites import (
+    find_or_keep,
+    read_model_record,
+    write_capabilities,
+)
 from biasgrid.jobs.gpu import leased_gpus
 
-section = snakemake.config["models"][snakemake.wildcards.model]
-record = read_model_record(snakemake.input.model, snakemake.params.source)
-capabilities = known_capabilities(Path(snakemake.params.kept), record, section)
-if capabilities is None:
-    find_capabilities = load_reference(snakemake.params.probe)
-    resources = snakemake.resources
-    with leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu):
-        capabilities = find_capabilities(record, section, Path(snakemake.log[0]))
+params, resources, model = snakemake.params, snakemake.resources, snakemake.wildcards.model
+record = read_model_record(snakemake.input.model, params.source)
+settings = ModelSettings(
+    model=model,
+    task=params.task,
+    precision=params.precision,
+    device=resources.device,
+    threads=snakemake.threads,
+    section=snakemake.config["models"][model],
+    log=Path(snakemake.log[0]),
+)
+probe = load_reference(params.probe)
+with leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu):
+    capabilities = find_or_keep(probe, record, settings, Path(params.kept))
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

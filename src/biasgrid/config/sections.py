@@ -55,9 +55,11 @@ class Inference(Section):
     """How models are run."""
 
     precision: Literal["float32", "tf32", "float16", "bfloat16", "auto"] = Field(
-        "float32",
+        "auto",
         description=(
-            "arithmetic; `auto` is bfloat16 on GPUs and processors that multiply it, else float32"
+            "arithmetic; `auto` is bfloat16 for generative checkpoints that are published in 16 "
+            "bits, on GPUs and processors that multiply it, and float32 for all others. It is "
+            "decided once for a model and kept in the folder of results"
         ),
     )
     token_budget: Annotated[
@@ -72,8 +74,8 @@ class Inference(Section):
     device: Literal["auto", "cpu", "cuda"] = Field(
         "auto",
         description=(
-            "where to run; changes the speed of inference, not the numbers (but see `precision: "
-            "auto`). Training on a GPU gives other weights than training on a CPU, but a new "
+            "where to run; changes the speed of inference, not the numbers (but see "
+            "`precision`). Training on a GPU gives other weights than training on a CPU, but a new "
             "device does not repeat a finished training. With `auto` and `cuda`, each job leases "
             "one of the GPUs that it sees and waits until one is free. Without a GPU, `auto` uses "
             "the CPU"

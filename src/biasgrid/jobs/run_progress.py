@@ -15,7 +15,7 @@ ACTIVITIES = {
     "synthetic": "writes texts with a known bias",
     "train": "trains models",
     "fetch": "inspects the model",
-    "capabilities": "tests what the server can do",
+    "capabilities": "tests what the model can do",
     "expand": "writes the questions",
     "predict": "asks the model",
     "measure": "measures",

@@ -402,7 +402,7 @@ class Planner:
         capabilities = self.layout.capabilities(model)
         scored_by = None
         if capabilities.exists():
-            scored_by = json.loads(capabilities.read_text())["scored_by"]
+            scored_by = json.loads(capabilities.read_text()).get("scored_by")
         texts = self.texts.get((dataset, question.variant), [])
         options = [text.words for text in texts if text.words]
         return self.config.models[model].source.charge(question.answer, scored_by, options)
@@ -487,7 +487,7 @@ def faster_models(config: Config) -> dict[str, str]:
 
     Finished jobs have measured this. Empty if the config has another precision than float32.
     """
-    if config.inference.precision != "float32":
+    if config.inference.precision not in ("auto", "float32"):
         return {}
     layout = Layout(config)
     notes = []

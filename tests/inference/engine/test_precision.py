@@ -10,18 +10,16 @@ from shards import Cell, hook_model
 from tiny_checkpoints import TOKENIZERS
 from transformers import AutoModelForMaskedLM
 
-from biasgrid.inference.engine.hardware import choose_precision, set_precision
+from biasgrid.inference.engine.hardware import set_precision
+from biasgrid.tables.files import read_provenance
 
 TASK = "fill-mask"
 
 
-def test_auto_is_bfloat16_on_processors_that_multiply_it() -> None:
-    known = torch.cpu.get_capabilities()
-    multiplies = known.get("avx512_bf16", False) or known.get("amx_bf16", False)
-    assert choose_precision("auto", torch.device("cpu")) == (
-        "bfloat16" if multiplies else "float32"
-    )
-    assert choose_precision("float32", torch.device("cpu")) == "float32"
+def test_auto_is_float32_for_models_that_do_not_write(cell: Callable[[str, str], Cell]) -> None:
+    ours = cell("bert", TASK)
+    ours.predict(precision="auto")
+    assert read_provenance(ours.out)["precision"] == "float32"
 
 
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])

@@ -51,7 +51,15 @@ def test_parts_are_answered_in_their_order_and_the_next_ones_are_begun(
 ) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    settings = InferenceSettings(
+        model="tiny",
+        task=TASK,
+        precision="float32",
+        token_budget=512,
+        device="cpu",
+        seconds_without_progress=600,
+        answer="span",
+    )
     back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
     taken: list[int] = []
 
@@ -75,7 +83,15 @@ def test_a_batch_of_answered_prompts_is_not_run_and_the_others_are_as_before(
 ) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    settings = InferenceSettings(
+        model="tiny",
+        task=TASK,
+        precision="float32",
+        token_budget=512,
+        device="cpu",
+        seconds_without_progress=600,
+        answer="span",
+    )
     back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
     whole = pl.concat(back_end.answer([PromptPart.without_answers(asked)])).sort("instance")
     ran: list[int] = []
@@ -98,7 +114,15 @@ def test_an_interruption_loses_no_batch_that_was_run(
 ) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = InferenceSettings("tiny", TASK, "float32", 64, "cpu", 600, "span")
+    settings = InferenceSettings(
+        model="tiny",
+        task=TASK,
+        precision="float32",
+        token_budget=64,
+        device="cpu",
+        seconds_without_progress=600,
+        answer="span",
+    )
     back_end = QuestionAnswering.open(read_record(ours.folder / "model.json"), settings, asked)
     ran: list[int] = []
     run, is_third = back_end.run, Event()
@@ -128,7 +152,15 @@ def test_instances_are_tokenized_in_pieces_while_a_device_computes(
 ) -> None:
     ours = cell("bert", TASK)
     asked = ours.instances.cast({pl.String: pl.Categorical})
-    settings = InferenceSettings("tiny", TASK, "float32", 512, "cpu", 600, "span")
+    settings = InferenceSettings(
+        model="tiny",
+        task=TASK,
+        precision="float32",
+        token_budget=512,
+        device="cpu",
+        seconds_without_progress=600,
+        answer="span",
+    )
     record = read_record(ours.folder / "model.json")
 
     def said() -> pl.DataFrame:

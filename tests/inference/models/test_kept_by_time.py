@@ -74,7 +74,7 @@ files = ShardFiles(
     folder / "answers",
     folder / "progress.json",
 )
-settings = InferenceSettings("slow", "text-generation", "", 1, "cpu", 600, "text")
+settings = InferenceSettings(model="slow", task="text-generation", precision="", token_budget=1, device="cpu", seconds_without_progress=600, answer="text")
 predict_shard(files, 1, 1, f"{folder}/slow.py:Slow", settings, {})
 """
 

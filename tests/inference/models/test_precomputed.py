@@ -116,7 +116,16 @@ def choices_of(instances: pl.DataFrame, scores: list[dict[str, float]]) -> pl.Da
 
 
 def inference_settings(task: str, answer: str, **choices: Any) -> InferenceSettings:
-    return InferenceSettings("m", task, "float32", 512, "cpu", 600, answer, choices=choices)
+    return InferenceSettings(
+        model="m",
+        task=task,
+        precision="float32",
+        token_budget=512,
+        device="cpu",
+        seconds_without_progress=600,
+        answer=answer,
+        choices=choices,
+    )
 
 
 @given(

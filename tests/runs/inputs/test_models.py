@@ -84,7 +84,7 @@ def test_gpus_are_asked_for_only_where_there_are_any() -> None:
 @pytest.mark.usefixtures("general")
 def test_capabilities_are_found_out_by_the_code_of_the_back_end() -> None:
     models = ModelInputs(inputs_of(servers()))
-    assert models.probe_reference(job(model="hosted")).endswith("capabilities:find_capabilities")
+    assert models.probe_reference(job(model="hosted")).endswith("servers.capabilities:PROBE")
     assert len(models.probe_code(job(model="hosted"))) == 16
     assert "endpoint" in models.deciding_keys(job(model="hosted"))
 

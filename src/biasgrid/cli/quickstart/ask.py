@@ -24,9 +24,13 @@ from biasgrid.config.sections import Run
 from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import make_source_record
-from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.engine.settings import InferenceSettings, ModelSettings
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
-from biasgrid.inference.models.prerequisites import write_capabilities
+from biasgrid.inference.models.prerequisites import (
+    CapabilityProbe,
+    find_or_keep,
+    write_capabilities,
+)
 from biasgrid.tables.files import read_table, write_table
 from biasgrid.tables.provenance import table_provenance
 from biasgrid.tables.schema import answer_schema
@@ -223,17 +227,27 @@ class Asker:
 
     @cached_property
     def capabilities(self) -> Path | None:
-        """What the model can do, which the grid's rule capabilities would find out; None where
-        nobody need look.
+        """The capabilities of the model, as the grid's rule capabilities finds them out; None for
+        a model without a probe.
         """
-        look = self.config.back_end_entry(self.model.name).look
-        if not look:
+        reference = self.config.back_end_entry(self.model.name).probe
+        if not reference:
             return None
-        found_out = load_reference(look)(
-            read_record(self.record), self.model.section, self.folder / "capabilities.log"
+        file = self.folder / "capabilities.json"
+        settings = ModelSettings(
+            model=self.model.name,
+            task=self.model.task,
+            precision=self.config.inference.precision,
+            device=self.config.inference.device,
+            threads=os.cpu_count() or 1,
+            section=self.model.section,
+            log=self.folder / "capabilities.log",
+            loaded_parts=self.loaded,
         )
-        write_capabilities(self.folder / "capabilities.json", self.record, found_out)
-        return self.folder / "capabilities.json"
+        probe: CapabilityProbe = load_reference(reference)
+        capabilities = find_or_keep(probe, read_record(self.record), settings, file)
+        write_capabilities(file, self.record, capabilities)
+        return file
 
     @property
     def classes(self) -> Sequence[str]:
@@ -271,6 +285,7 @@ class Asker:
         )
         write_table(pl.concat(expansion.parts), instances, expansion.schema, {})
         answers = self.folder / "answers" / kind / self.model.name
+        entry = self.config.back_end_entry(self.model.name)
         files = ShardFiles(
             instances,
             self.record,
@@ -278,9 +293,9 @@ class Asker:
             self.folder / "timing.json",
             answers,
             answers / "progress.json",
-            self.capabilities if kind == "choice" else None,
+            self.capabilities if kind in entry.probed else None,
         )
-        path = self.config.back_end_entry(self.model.name).class_path(kind)
+        path = entry.class_path(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance())
         responses = read_table(predictions, answer_schema(kind)).sort("instance").drop("instance")
         for row in responses.iter_rows(named=True):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,8 @@ OTHER_FILES = (
 """Files that decide the numbers of some uses only; a record lists their digests by themselves."""
 MODULE_CONFIGS = "[0-9]*_*/config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model-*.safetensors", "model.safetensors.index.json")
+HALF_TYPES = ("BF16", "F16")
+"""The types of 16-bit numbers, as safetensors names them."""
 PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model-*.bin", "pytorch_model.bin.index.json")
 
 
@@ -138,6 +142,22 @@ def read_checkpoint_json(name: str, path: Path) -> dict[str, Any]:
             f"{name}: {path.name} is not JSON ({error}); expected what transformers wrote"
         ) from None
     return content if isinstance(content, dict) else {}
+
+
+def is_published_in_16_bits(folder: Path) -> bool:
+    """Whether the weights of a checkpoint are 16-bit numbers; False for pickled weights.
+
+    Small tensors, such as those of norms, may have more bits.
+    """
+    from safetensors import safe_open
+
+    bits: Counter[bool] = Counter()
+    for file in sorted(folder.glob("model*.safetensors")):
+        with safe_open(file, framework="numpy") as tensors:
+            for name in tensors.keys():  # noqa: SIM118
+                tensor = tensors.get_slice(name)
+                bits[tensor.get_dtype() in HALF_TYPES] += prod(tensor.get_shape())
+    return bits[True] > bits[False]
 
 
 def read_chat_template(name: str, folder: Path) -> Any:

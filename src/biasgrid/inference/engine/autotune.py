@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
-from biasgrid.inference.engine.hardware import choose_precision
+from biasgrid.inference.engine.hardware import multiplies_bfloat16
 from biasgrid.inference.engine.one_dnn import linear, one_dnn_computes
 from biasgrid.inference.engine.processor_findings import PROCESSOR, find_once
 from biasgrid.inference.engine.settings import InferenceSettings
@@ -104,7 +104,7 @@ def cached_tuning(
         find: returns the findings for the precision that `auto` means here; by default it is
             `time_kernels`.
     """
-    auto = choose_precision("auto", model.device)
+    auto = "bfloat16" if multiplies_bfloat16(model.device) else "float32"
     file = None
     if settings.cell_cache is not None:
         file = settings.cell_cache / tuning_file_name(model.device, model, settings.threads)

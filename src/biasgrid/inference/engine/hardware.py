@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "bf16")
+"""Instructions to multiply bfloat16 numbers, as torch names them; the last one is Arm's."""
+
 
 def choose_device(name: str) -> torch.device:
     """Returns the device of a setting: `cpu`, `cuda`, or `auto` for a GPU if there is one.
@@ -51,19 +54,23 @@ def gpu_peak_memory(device: torch.device) -> int | None:
     return peak // 2**20
 
 
-def choose_precision(name: str, device: torch.device) -> str:
-    """Returns the precision of a setting.
-
-    `auto` is bfloat16 if the device has instructions to multiply it, else float32.
-    """
-    if name != "auto":
-        return name
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether a device has instructions to multiply bfloat16 numbers."""
     if device.type == "cuda":
-        multiplies_bfloat16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        capabilities = torch.cpu.get_capabilities()
-        multiplies_bfloat16 = capabilities.get("avx512_bf16") or capabilities.get("amx_bf16")
-    return "bfloat16" if multiplies_bfloat16 else "float32"
+        is_native: bool = torch.cuda.is_bf16_supported(including_emulation=False)
+        return is_native
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name) for name in BFLOAT16_INSTRUCTIONS)
+
+
+def warn_if_emulated(precision: str, device: torch.device, model: str) -> None:
+    """Warns if a device computes in bfloat16 slowly, without instructions for it."""
+    if precision == "bfloat16" and not multiplies_bfloat16(device):
+        logger.warning(
+            "%s: answered in bfloat16, which this processor only emulates; `precision: float32` "
+            "would be faster here",
+            model,
+        )
 
 
 def set_precision(model: PreTrainedModel, precision: str) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from biasgrid.inference.checkpoints.checkpoint import load_recorded_model, load_recorded_tokenizer
 from biasgrid.inference.engine.hardware import choose_device
-from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.engine.settings import ModelSettings
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 
 
-def load_once(
-    record: Mapping[str, Any], settings: InferenceSettings, loader: str
-) -> PreTrainedModel:
+def load_once(record: Mapping[str, Any], settings: ModelSettings, loader: str) -> PreTrainedModel:
     """Returns the float32 model of a record, loaded or from `settings.loaded_parts`.
 
     Args:
@@ -40,13 +38,13 @@ def load_once(
 
 
 def load_tokenizer_once(
-    record: Mapping[str, Any], settings: InferenceSettings
+    record: Mapping[str, Any], settings: ModelSettings
 ) -> PreTrainedTokenizerFast:
     """Returns the tokenizer of a record, loaded or from `settings.loaded_parts`."""
     return once(settings, "tokenizer", lambda: load_recorded_tokenizer(record))
 
 
-def once(settings: InferenceSettings, name: str, make: Callable[[], Loaded]) -> Loaded:
+def once(settings: ModelSettings, name: str, make: Callable[[], Loaded]) -> Loaded:
     """Returns a part of the model, which the first call adds to `settings.loaded_parts`.
 
     Args:

@@ -38,8 +38,6 @@ from biasgrid.inference.engine.device_rows import Batch, ColumnTransfer
 from biasgrid.inference.engine.encoding import NotAssembledError, check_row_lengths
 from biasgrid.inference.engine.hardware import (
     MemoryTrimmer,
-    choose_device,
-    choose_precision,
     device_name,
     gpu_peak_memory,
     set_precision,
@@ -254,8 +252,13 @@ class LocalBackEnd(BackEnd):
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
         """Returns the facts that decide the answers: the choices, and the precision here."""
-        precision = choose_precision(settings.precision, choose_device(settings.device))
+        precision = cls.choose_precision(record, settings)
         return {"precision": precision, **super().identity(record, settings)}
+
+    @classmethod
+    def choose_precision(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the precision of the answers; `auto` is float32."""
+        return "float32" if settings.precision == "auto" else settings.precision
 
     @classmethod
     def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:

@@ -7,20 +7,60 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from biasgrid.base.faults import UserError, value_text
 from biasgrid.base.files import read_run_json, write_text
 from biasgrid.inference.checkpoints.checkpoint import has_checkpoint, read_record
+from biasgrid.inference.engine.settings import ModelSettings
 from biasgrid.tables.files import REMEDY
 from biasgrid.tables.provenance import digest
 
+PROBED_SUBJECT = "subject"
+"""The key of capabilities that has the digest of what was probed."""
 RECORD_DIGEST = "of_record"
 """The key of capabilities that has the digest of the model's record."""
 RECORD_KEYS = {"checkpoint": "checkpoint", "folder": "folder", "revision": "requested"}
 """The keys of a checkpoint's source, and their names in the record."""
+
+
+class CapabilityProbe(NamedTuple):
+    """Finds out the capabilities of a model.
+
+    Attributes:
+        subject: digests what is probed, by the model's record and settings. Capabilities of the
+            same subject need not be found out again.
+        find: returns the capabilities, by the same arguments; raises ModelError if the model cannot
+            be used.
+    """
+
+    subject: Callable[[Mapping[str, Any], ModelSettings], str]
+    find: Callable[[Mapping[str, Any], ModelSettings], dict[str, Any]]
+
+
+def find_or_keep(
+    probe: CapabilityProbe, record: Mapping[str, Any], settings: ModelSettings, earlier: Path
+) -> dict[str, Any]:
+    """Returns the capabilities of a model; those of an earlier run if they are of the same subject.
+
+    Args:
+        probe: finds out the capabilities.
+        record: the model's record.
+        settings: settings with which the model is opened.
+        earlier: the file of the earlier run, which may be missing; see `copy_capabilities`.
+
+    Raises:
+        UserError: the file is damaged.
+        ModelError: see `CapabilityProbe`.
+    """
+    subject = probe.subject(record, settings)
+    if earlier.exists():
+        content: dict[str, Any] = read_run_json(earlier, "what a model can do")
+        if content.get(PROBED_SUBJECT) == subject:
+            return content
+    return {**probe.find(record, settings), PROBED_SUBJECT: subject}
 
 
 def write_capabilities(path: Path, record: Path, capabilities: Mapping[str, Any]) -> None:
@@ -29,7 +69,7 @@ def write_capabilities(path: Path, record: Path, capabilities: Mapping[str, Any]
     Args:
         path: the file to write.
         record: the file of the model's record.
-        capabilities: the capabilities.
+        capabilities: the capabilities, see `find_or_keep`.
     """
     content = {**capabilities, RECORD_DIGEST: digest(read_record(record))}
     write_text(path, json.dumps(content, indent=2) + "\n")
@@ -48,7 +88,8 @@ def read_capabilities(path: Path, record: Path) -> dict[str, Any]:
     content = read_run_json(path, "what a model can do")
     if not isinstance(content, dict) or content.get(RECORD_DIGEST) != digest(read_record(record)):
         raise UserError(f"{path}: does not describe the model in {record}; {REMEDY}")
-    return {key: value for key, value in content.items() if key != RECORD_DIGEST}
+    digests = (RECORD_DIGEST, PROBED_SUBJECT)
+    return {key: value for key, value in content.items() if key not in digests}
 
 
 def read_model_record(path: str | Path, source: Mapping[str, Any]) -> dict[str, Any]:

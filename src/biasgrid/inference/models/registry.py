@@ -22,9 +22,9 @@ class RegistryEntry(NamedTuple):
         section: the reference of the keys that its models have in the config, a subclass of
             `base.sections.Model`; "" if they have no keys of their own.
         classes: whether it gives the probabilities of classes, which a model names in `labels`.
-        look: the reference of a function that finds out by which method a model can choose among
-            options. It is called with record, section and log of the job, and returns
-            `InferenceSettings.capabilities`; "" if there is nothing to find out.
+        probe: the reference of a `prerequisites.CapabilityProbe`, which finds out
+            `InferenceSettings.capabilities` once for a model; "" if there is nothing to find out.
+        probed: the kinds of answers that need the capabilities.
         check: the reference of a function that returns a `Fault` for each thing that a model
             cannot answer. It is called with section, instances and kind of answers when a config
             is validated; for the source `dump` a function like
@@ -42,7 +42,8 @@ class RegistryEntry(NamedTuple):
     classes: bool = False
     joined: bool = False
     source: str = ""
-    look: str = ""
+    probe: str = ""
+    probed: tuple[str, ...] = ()
     check: str = ""
     other_paths: tuple[tuple[str, str], ...] = ()
 
@@ -82,7 +83,9 @@ SERVER = RegistryEntry(
     f"{MODELS_PACKAGE}.servers.back_end:Server",
     ("choice", "text", "likelihood"),
     section=GENERATIVE_SECTION,
-    look=f"{MODELS_PACKAGE}.servers.capabilities:find_capabilities",
+    probe=f"{MODELS_PACKAGE}.servers.capabilities:PROBE",
+    # A server that writes texts is asked as it is.
+    probed=("choice", "likelihood"),
     other_paths=(("likelihood", f"{SENTENCE_SCORERS}.server:ServerLikelihood"),),
 )
 ANSWERS = RegistryEntry(
@@ -129,6 +132,8 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",
         ("choice", "text", "likelihood"),
         section=GENERATIVE_SECTION,
+        probe=f"{MODELS_PACKAGE}.generation.capabilities:PROBE",
+        probed=("choice", "text", "likelihood"),
         other_paths=(("likelihood", f"{SENTENCE_SCORERS}.causal:CausalLikelihood"),),
     ),
     ("text-generation", "endpoint"): SERVER._replace(

@@ -65,10 +65,10 @@ class CellInputs:
     def capabilities(self, wildcards: Wildcards) -> Path | list[Path]:
         """Returns the capabilities of a cell's model.
 
-        [] if the model writes texts, or if its back end need not find out what a model can do.
+        [] if its back end has no capabilities to find out for this kind of answers.
         """
         answer = self.grid.question(wildcards.model, wildcards.dataset).answer
-        is_needed = answer != "text" and self.back_end(wildcards).look
+        is_needed = answer in self.back_end(wildcards).probed
         return self.layout.capabilities(wildcards.model) if is_needed else []
 
     def predict_params(self, wildcards: Wildcards) -> PredictParams:
@@ -83,11 +83,6 @@ class CellInputs:
             "choices": self.choices(wildcards),
             "code": self.inputs.code_digest("predict", *modules),
         }
-
-    def deciding_device(self, wildcards: Wildcards) -> str | None:
-        """Returns the device if precision `auto` depends on it; None if it changes no numbers."""
-        inference = self.grid.inference
-        return inference.device if inference.precision == "auto" else None
 
     def back_end(self, wildcards: Wildcards) -> RegistryEntry:
         """Returns the registry entry of a model's back end."""

@@ -137,8 +137,8 @@ class ModelInputs:
         return list(self.grid.models[wildcards.model].labels.values())
 
     def probe_reference(self, wildcards: Wildcards) -> str:
-        """Returns the function that finds out a model's capabilities, as `reference:function`."""
-        return self.grid.back_end_entry(wildcards.model).look
+        """Returns the probe that finds out a model's capabilities, as `reference:name`."""
+        return self.grid.back_end_entry(wildcards.model).probe
 
     def probe_code(self, wildcards: Wildcards) -> str:
         """Digests the code that finds out a model's capabilities."""
@@ -148,6 +148,10 @@ class ModelInputs:
     def deciding_keys(self, wildcards: Wildcards) -> dict[str, Any]:
         """Returns the keys of a model that decide its answers."""
         return self.grid.models[wildcards.model].source.deciding_keys()
+
+    def task(self, wildcards: Wildcards) -> str:
+        """Returns the task of a model."""
+        return self.grid.models[wildcards.model].task
 
     def gpus(self, wildcards: Wildcards) -> int:
         """Returns the number of GPUs that a job of a model asks for.

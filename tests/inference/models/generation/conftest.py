@@ -10,6 +10,12 @@ from tiny_writers import save_writer
 Writers = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test finds out anew what its models can do."""
+    monkeypatch.setenv("BIASGRID_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="session")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Writers:
     """Gives the folder of a tiny causal language model, made at its first use."""

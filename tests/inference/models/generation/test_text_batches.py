@@ -46,6 +46,16 @@ def opened(checkpoint: Path, **keys: Any) -> Writer:
     )
 
 
+def fit(
+    writer: Writer,
+    prompts: Sequence[list[int]],
+    prefix_of: Callable[..., Prefix],
+    *,
+    exact: bool = True,
+) -> Writer:
+    return writer.fit(writer.measure_padding(prompts, prefix_of), exact=exact)
+
+
 def tokens_of(writer: Writer, prompts: Sequence[str]) -> list[list[int]]:
     return [writer.tokenizer(prompt, add_special_tokens=False).input_ids for prompt in prompts]
 
@@ -109,7 +119,7 @@ def test_texts_match_every_token_alone(
         whole,
         *([] if architecture == "jamba" else [partial(Prefix.from_prompts, ours.model)]),
     ):
-        fitted, prefix = ours.fit(prompts[:4], prefix_of, exact=True), prefix_of(prompts)
+        fitted, prefix = fit(ours, prompts[:4], prefix_of), prefix_of(prompts)
         expected = written(alone(fitted), prompts, 1, Prefix())
         assert all(written(fitted, prompts, budget, prefix) == expected for budget in BUDGETS)
         assert fitted.next_tokens.largest < fitted.next_tokens.bound
@@ -125,7 +135,7 @@ def test_tokens_that_rounding_could_decide_are_decided_alone(
     # Every second token is as probable as the one before it, but for rounding.
     weights[3::2] = weights[2:-1:2] * (1 + 1e-7)
     prompts = tokens_of(ours, prompts_of(40))
-    fitted = ours.fit(prompts[:4], whole, exact=True)
+    fitted = fit(ours, prompts[:4], whole)
     expected = written(alone(fitted), prompts, 1, Prefix())
     assert all(written(fitted, prompts, budget, Prefix()) == expected for budget in BUDGETS)
     assert fitted.next_tokens.alone > 0
@@ -137,7 +147,7 @@ def test_tokens_that_rounding_could_decide_are_decided_alone(
 def test_no_text_is_computed_on_behind_its_end(tmp_path: Path) -> None:
     ours = opened(save_writer(tmp_path, ends=10))
     prompts = tokens_of(ours, prompts_of(40))
-    fitted = ours.fit(prompts[:4], whole, exact=False)
+    fitted = fit(ours, prompts[:4], whole, exact=False)
     sizes: list[tuple[int, int]] = []
     hook = lambda _model, _args, inputs: sizes.append(tuple(inputs["input_ids"].shape))  # noqa: E731
     ours.model.register_forward_pre_hook(hook, with_kwargs=True)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer
+from servers import probed
 
 from biasgrid.base.faults import InputError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import find_capabilities
 
 Servers = Callable[..., ModelServer]
 KEY = "sk-secret-of-somebody"
@@ -16,7 +16,7 @@ KEY = "sk-secret-of-somebody"
 
 def found(server: ModelServer, **keys: Any) -> dict[str, Any]:
     endpoint = {"url": server.url, "model": "small", "attempts": 1, "timeout": 5, **keys}
-    return find_capabilities({"keys": {}}, {"endpoint": endpoint}, None)
+    return probed(endpoint)
 
 
 @pytest.mark.parametrize(

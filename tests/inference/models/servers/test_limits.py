@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer
-from servers import ServerCell
+from servers import ServerCell, probed
 
 from biasgrid.base.addresses import find_proxy, prepare_proxies
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import find_capabilities
 from biasgrid.inference.models.servers.usage import read_bill
 
 Servers = Callable[..., ModelServer]
@@ -236,8 +235,4 @@ def test_a_server_that_keeps_no_limit(serve: Servers, caplog: pytest.LogCaptureF
 
 
 def found(server: ModelServer) -> dict[str, Any]:
-    return find_capabilities(
-        {"keys": {}},
-        {"endpoint": {"url": server.url, "model": "small", "attempts": 1, "timeout": 5}},
-        None,
-    )
+    return probed({"url": server.url, "model": "small", "attempts": 1, "timeout": 5})

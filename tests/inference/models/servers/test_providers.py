@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from model_server import ModelServer
-from servers import ServerCell
+from servers import ServerCell, probed
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError
-from biasgrid.inference.models.servers.capabilities import find_capabilities
 
 Servers = Callable[..., ModelServer]
 Cells = Callable[..., ServerCell]
@@ -77,9 +76,7 @@ def test_anthropic_is_asked_through_its_own_client(serve: Servers, cell: Cells) 
 
 def test_its_options_are_found_in_texts(serve: Servers) -> None:
     server = serve(key=KEY)
-    capabilities = find_capabilities(
-        {"keys": {}}, {"endpoint": {"model": "small", "attempts": 1, **anthropic(server)}}, None
-    )
+    capabilities = probed({"model": "small", "attempts": 1, **anthropic(server)})
     assert capabilities["scored_by"] == "parsed"
 
 

@@ -23,7 +23,7 @@ from biasgrid.base.arrays import IntArray
 from biasgrid.base.faults import out_of_memory
 from biasgrid.inference.checkpoints.checkpoint import ModelError
 from biasgrid.inference.checkpoints.files import CHAT_KEY
-from biasgrid.inference.engine.audit import SampleAudit, audit_sample, evenly_spaced
+from biasgrid.inference.engine.audit import SampleAudit, audit_sample
 from biasgrid.inference.engine.autotune import cached_tuning, choose_token_budget
 from biasgrid.inference.engine.back_end import (
     Audit,
@@ -34,21 +34,23 @@ from biasgrid.inference.engine.back_end import (
 )
 from biasgrid.inference.engine.batches import longest_input
 from biasgrid.inference.engine.hardware import (
-    choose_device,
-    choose_precision,
     device_name,
     gpu_peak_memory,
     set_precision,
+    warn_if_emulated,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, once
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import embedding_count
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.input_counts import InputCounts
+from biasgrid.inference.models.generation.capabilities import (
+    GenerationCapabilities,
+    choose_precision,
+)
 from biasgrid.inference.models.generation.checks import (
     ModelLimits,
     causal_loader,
-    check_causal,
     check_prompts,
     unknown_column,
 )
@@ -62,12 +64,13 @@ from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.prompts import Prompter
 from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
-from biasgrid.inference.models.generation.shortcuts import (
-    Shortcuts,
-    attention_window,
-    find_shortcuts,
+from biasgrid.inference.models.generation.shortcuts import Shortcuts, attention_window
+from biasgrid.inference.models.generation.texts import (
+    MeasuredPadding,
+    Padding,
+    Writer,
+    WrittenText,
 )
-from biasgrid.inference.models.generation.texts import COMPARED_TEXTS, Writer, WrittenText
 from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
 
 if TYPE_CHECKING:
@@ -142,7 +145,7 @@ class TextGeneration(BackEnd):
 
         These are the precision, the form of prompts, and how texts are written or options scored.
         """
-        precision = choose_precision(settings.precision, choose_device(settings.device))
+        precision = choose_precision(record, settings)
         choices = super().identity(record, settings)
         is_chat = CHAT_KEY in record and choices["chat_template"]
         facts = {"precision": precision, "prompt": "chat template" if is_chat else "plain"}
@@ -156,7 +159,7 @@ class TextGeneration(BackEnd):
     def open(
         cls, record: Mapping[str, Any], settings: InferenceSettings, prompts: pl.DataFrame
     ) -> Self:
-        """Loads the model, checks it and its prompts, and measures its shortcuts, all in float32.
+        """Loads the model, checks its prompts, and answers a sample for the audit, all in float32.
 
         Raises:
             ModelError: the model cannot be loaded, is an encoder, or cannot read a prompt.
@@ -165,14 +168,15 @@ class TextGeneration(BackEnd):
         loader = once(settings, "loader", lambda: causal_loader(record))
         model = load_once(record, settings, loader)
         set_precision(model, "float32")
-        check_causal(model, settings.model)
+        capabilities = GenerationCapabilities.from_settings(record, settings)
         back_end = cls(model, load_tokenizer_once(record, settings), settings)
-        back_end.shortcuts = find_shortcuts(model, settings.model)
+        back_end.precision = capabilities.precision
+        back_end.shortcuts = Shortcuts(capabilities.reuses_keys, capabilities.reads_trees)
         exact = back_end.check_and_sample(prompts)
-        back_end.precision = cls.identity(record, settings)["precision"]
         back_end.choose_products()
-        # With the products of the answers, but before half precision, which cannot be undone.
-        back_end.fit_writer(prompts)
+        warn_if_emulated(back_end.precision, model.device, settings.model)
+        if writes(settings):
+            back_end.fit_writer(capabilities)
         back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
         # The audit has read prompts, too.
@@ -186,16 +190,14 @@ class TextGeneration(BackEnd):
         if self.products == "oneDNN":
             use_one_dnn(self.model)
 
-    def fit_writer(self, instances: pl.DataFrame) -> None:
-        """Fits the writer to the model, if texts are written; see `Writer.fit`.
+    def fit_writer(self, capabilities: GenerationCapabilities) -> None:
+        """Fits the writer to the model; see `Writer.fit`.
 
         Only texts of a float32 model are exact: other precisions are a choice of speed.
         """
-        if writes(self.settings):
-            sample = evenly_spaced(instances, COMPARED_TEXTS)
-            prompts = self.prompter.tokens(self.prompter.prompts(sample))
-            is_exact = self.precision == "float32"
-            self.writer = self.writer.fit(prompts, self.read_prefix, exact=is_exact)
+        padding = Padding(capabilities.joins, capabilities.spread)
+        measured = MeasuredPadding(padding, capabilities.noise)
+        self.writer = self.writer.fit(measured, exact=self.precision == "float32")
 
     def check_and_sample(self, instances: pl.DataFrame) -> pl.DataFrame | None:
         """Checks all prompts, and answers a sample of them one row at a time.

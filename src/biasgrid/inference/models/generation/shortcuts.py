@@ -26,6 +26,8 @@ logger = logging.getLogger(__name__)
 LARGEST_DIFFERENCE = 1e-4
 """Allowed between the log-probabilities of a shortcut and of whole prompts, relative to these."""
 CONTEXT_LENGTH = 32
+PROMPT_COUNT = 4
+"""The number of made-up prompts."""
 WINDOWS = ("sliding_window", "attention_chunk_size", "window_size", "attention_window_size")
 """Keys of a model's config for the number of tokens that some of its layers see."""
 
@@ -82,10 +84,25 @@ def find_shortcuts(model: PreTrainedModel, name: str) -> Shortcuts:
 
 def sample_request(model: PreTrainedModel) -> OptionRequest:
     """Returns a request of made-up tokens, whose options have a tree with branches."""
+    tokens = sample_tokens(model, CONTEXT_LENGTH + 5)
+    context, behind = tokens[:CONTEXT_LENGTH], tuple(tokens[CONTEXT_LENGTH:])
+    options = behind[:3], (behind[0], *behind[3:])
+    return OptionRequest(context, tuple((sequence,) for sequence in options))
+
+
+def sample_prompts(model: PreTrainedModel) -> list[list[int]]:
+    """Returns prompts of made-up tokens, which differ in their second halves."""
+    half = CONTEXT_LENGTH // 2
+    tokens = sample_tokens(model, half * (1 + PROMPT_COUNT))
+    shared, *endings = (tokens[start : start + half] for start in range(0, len(tokens), half))
+    return [[*shared, *ending] for ending in endings]
+
+
+def sample_tokens(model: PreTrainedModel, size: int) -> list[int]:
+    """Returns token ids that a model knows, the same in each call."""
     vocabulary = model.get_input_embeddings().weight.shape[0]
-    tokens = np.random.default_rng(0).integers(vocabulary, size=CONTEXT_LENGTH + 5).tolist()
-    a, b, c, d, e = tokens[CONTEXT_LENGTH:]
-    return OptionRequest(tokens[:CONTEXT_LENGTH], (((a, b, c),), ((a, d, e),)))
+    tokens: list[int] = np.random.default_rng(0).integers(vocabulary, size=size).tolist()
+    return tokens
 
 
 def sequence_scores(

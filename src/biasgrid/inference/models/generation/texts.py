@@ -54,6 +54,19 @@ PADDINGS = (
 """From the fastest on. Models that keep only the last tokens must read prompts of one length."""
 
 
+class MeasuredPadding(NamedTuple):
+    """The fastest padding that a model knows.
+
+    Attributes:
+        padding: the padding.
+        noise: the largest difference of log-probabilities in such batches from those of texts
+            alone, in float32.
+    """
+
+    padding: Padding
+    noise: float
+
+
 class WrittenText(NamedTuple):
     """An answer of the kind `text`; see its schema, `tables.answers.text`."""
 
@@ -103,23 +116,33 @@ class Writer:
         next_tokens = NextTokens(model, generation["temperature"], generation["top_p"])
         return cls(model, tokenizer, generation, ends, thoughts, next_tokens)
 
-    def fit(
-        self,
-        prompts: Sequence[list[int]],
-        read_prefix: Callable[[Sequence[list[int]]], Prefix],
-        *,
-        exact: bool,
-    ) -> Writer:
-        """Measures how far batches change log-probabilities; the model must be float32.
+    def fit(self, measured: MeasuredPadding, *, exact: bool) -> Writer:
+        """Returns a writer with a padding, and with the bound that `exact` needs.
+
+        Warns if the model knows no padding.
+
+        Args:
+            measured: see `measure_padding`.
+            exact: whether each text must be the one that the model writes alone; see `NextTokens`.
+        """
+        padding, noise = measured
+        if padding == NO_PADDING:
+            logger.warning(
+                "the model does not know padding: only texts of one length are written "
+                "at once, slowly"
+            )
+        bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
+        next_tokens = replace(self.next_tokens, bound=bound)
+        return replace(self, padding=padding, next_tokens=next_tokens)
+
+    def measure_padding(
+        self, prompts: Sequence[list[int]], read_prefix: Callable[[Sequence[list[int]]], Prefix]
+    ) -> MeasuredPadding:
+        """Finds the fastest padding that the model knows; the model must be float32.
 
         Args:
             prompts: the tokens of some prompts, at least one.
             read_prefix: returns the prefix that prompts share.
-            exact: whether each text must be the one that the model writes alone; see `NextTokens`.
-
-        Returns:
-            A writer with the fastest padding that the model knows, and with the bound that `exact`
-            needs.
         """
         for padding in PADDINGS:
             writer = replace(self, padding=padding)
@@ -133,13 +156,7 @@ class Writer:
             if noise <= LARGEST_NOISE or padding == NO_PADDING:
                 break
             logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
-        if padding == NO_PADDING:
-            logger.warning(
-                "the model does not know padding: only texts of one length are written "
-                "at once, slowly"
-            )
-        bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
-        return replace(writer, next_tokens=replace(self.next_tokens, bound=bound))
+        return MeasuredPadding(padding, noise)
 
     def measure_noise(
         self, prompts: Sequence[list[int]], read_prefix: Callable[[Sequence[list[int]]], Prefix]
@@ -147,8 +164,8 @@ class Writer:
         """Writes a few texts; returns the largest difference of log-probabilities from texts alone.
 
         Args:
-            prompts: see `fit`.
-            read_prefix: see `fit`.
+            prompts: see `measure_padding`.
+            read_prefix: see there.
 
         Raises:
             ValueError: the prompts are too short to be cut to different lengths.

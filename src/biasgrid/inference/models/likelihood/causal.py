@@ -17,6 +17,7 @@ from biasgrid.inference.engine.device_rows import Batch
 from biasgrid.inference.engine.encoding import TokenRows
 from biasgrid.inference.engine.segments import segments_from_ids
 from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.models.generation.capabilities import choose_precision
 from biasgrid.inference.models.generation.checks import causal_loader, check_causal
 from biasgrid.inference.models.generation.prompts import special_beginning
 from biasgrid.inference.models.likelihood.sentences import (
@@ -108,6 +109,11 @@ class CausalLikelihood(SentenceBackEnd):
         return {name: facts[name] for name in ("precision", "scoring")}
 
     @classmethod
+    def choose_precision(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
+        """Returns the precision of the answers."""
+        return choose_precision(record, settings)
+
+    @classmethod
     def choose_loader(cls, record: Mapping[str, Any], settings: InferenceSettings) -> str:
         """Returns the name of the class of transformers that loads the model of a record."""
         return causal_loader(record)
@@ -120,7 +126,8 @@ class CausalLikelihood(SentenceBackEnd):
             ModelError: the model is an encoder.
         """
         back_end = super().load(record, settings)
-        check_causal(back_end.model, settings.model)
+        if not settings.capabilities:
+            check_causal(back_end.model, settings.model)
         return back_end
 
     def encode(self, instances: pl.DataFrame, *, whole: bool) -> EncodedSentences:

@@ -11,11 +11,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
-from biasgrid.base.files import read_run_json
+from biasgrid.inference.engine.settings import ModelSettings
 from biasgrid.inference.models.generation.section import Generation
+from biasgrid.inference.models.prerequisites import CapabilityProbe
 from biasgrid.inference.models.servers.client import Client
 from biasgrid.inference.models.servers.connection import (
     TOKEN_LIMITS,
@@ -54,54 +54,36 @@ LARGEST_MASS = 1.001
 """Probabilities may be rounded."""
 
 
-def find_capabilities(
-    record: Mapping[str, Any], section: Mapping[str, Any], log: Path | None
-) -> dict[str, Any]:
+def probed_server(record: Mapping[str, Any], settings: ModelSettings) -> str:
+    """Digests a server and its weights."""
+    return answering_server(server_digest(settings.section), record)
+
+
+def find_capabilities(record: Mapping[str, Any], settings: ModelSettings) -> dict[str, Any]:
     """Finds out how a model behind a server can be asked to choose among options.
 
     Args:
         record: the model's record.
-        section: its section of the config.
-        log: the log of the job; None without one.
+        settings: settings of the model.
 
     Returns:
         `scored_by`, the first of `METHODS` that works; `tried`, for each method before it the
-        reason why it does not; `served_by`, the server's name of the model; `token_limit`, its
-        name of the parameter that limits the length of answers; and `answered_by`, see
-        `identity.answering_server`.
+        reason why it does not; `served_by`, the server's name of the model; and `token_limit`, its
+        name of the parameter that limits the length of answers.
 
     Raises:
         UserError: the server cannot be reached, or does not answer.
     """
     quiet_libraries()
-    writing = Generation.model_validate(section.get("generation", {})).model_dump(
+    writing = Generation.model_validate(settings.section.get("generation", {})).model_dump(
         include={"max_tokens", "temperature"}
     )
-    with server_access(record, section, log) as access:
-        capabilities = asyncio.run(try_methods(access, writing))
-    return {**capabilities, "answered_by": answering_server(server_digest(section), record)}
-
-
-def known_capabilities(
-    path: Path, record: Mapping[str, Any], section: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    """Returns the capabilities that an earlier run found, None if they are of another server.
-
-    Args:
-        path: the file of the earlier run, which may be missing; see `copy_capabilities`.
-        record: the model's record.
-        section: its section of the config; None is returned for a model that has no server.
-    """
-    if not path.exists() or not section.keys() & {"endpoint", "serve"}:
-        return None
-    capabilities: dict[str, Any] = read_run_json(path, "what a model can do")
-    server = answering_server(server_digest(section), record)
-    is_same_server = capabilities.get("answered_by") == server
-    return capabilities if is_same_server and "scored_by" in capabilities else None
+    with server_access(record, settings.section, settings.log) as access:
+        return asyncio.run(try_methods(access, writing))
 
 
 async def try_methods(access: Access, writing: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the capabilities of a server, but `answered_by`; see `find_capabilities`.
+    """Returns the capabilities of a server; see `find_capabilities`.
 
     Args:
         access: the access to the server.
@@ -260,3 +242,6 @@ def values_problem(values: Sequence[float], mass: float) -> str | None:
     if values[0] == values[1]:
         return f"it gives two options the same score ({values[0]:.3g})"
     return f"its probabilities add up to {mass:.3g}" if mass > LARGEST_MASS else None
+
+
+PROBE = CapabilityProbe(subject=probed_server, find=find_capabilities)
