@@ -22,6 +22,7 @@ rule capabilities:
         task=models.task,
         precision=grid.inference.precision,
         probe=models.probe_reference,
+        answers=models.probed_answers,
         kept=str(layout.kept_capabilities()),
         rerun_keys=models.deciding_keys,
         rerun_code=models.probe_code,

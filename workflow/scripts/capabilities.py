@@ -36,6 +36,6 @@ settings = ModelSettings(
 )
 probe = load_reference(params.probe)
 with leased_gpus(resources.gpu, resources.device, resources.jobs_per_gpu):
-    capabilities = find_or_keep(probe, record, settings, Path(params.kept))
+    capabilities = find_or_keep(probe, record, settings, params.answers, Path(params.kept))
 write_capabilities(Path(snakemake.output[0]), Path(snakemake.input.model), capabilities)
 bring_to_present(snakemake.input)

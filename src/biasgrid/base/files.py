@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from hashlib import file_digest, sha256
 from pathlib import Path
 from secrets import token_hex
@@ -236,3 +237,15 @@ def digest_file(*paths: Path) -> str:
         with path.open("rb") as stream:
             file_digest(stream, lambda: digest)
     return digest.hexdigest()
+
+
+def digest_once(path: Path) -> str:
+    """Returns the SHA-256 of a large file, which is read again only if its size or time changes."""
+    status = path.stat()
+    return _digest_of_state(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _digest_of_state(path: Path, _size: int, _nanoseconds: int) -> str:
+    """Returns the SHA-256 of a file in the state of a size and a time of its last change."""
+    return digest_file(path)

@@ -225,15 +225,15 @@ class Asker:
         write_text(self.folder / "model.json", json.dumps(record))
         return self.folder / "model.json"
 
-    @cached_property
-    def capabilities(self) -> Path | None:
-        """The capabilities of the model, as the grid's rule capabilities finds them out; None for
-        a model without a probe.
+    def capabilities(self, kind: str) -> Path | None:
+        """Returns the capabilities of the model, as the grid's rule capabilities finds them out.
+
+        None if answers of this kind need no capabilities.
         """
-        reference = self.config.back_end_entry(self.model.name).probe
-        if not reference:
+        entry = self.config.back_end_entry(self.model.name)
+        if kind not in entry.probed:
             return None
-        file = self.folder / "capabilities.json"
+        file = self.folder / f"capabilities-{kind}.json"
         settings = ModelSettings(
             model=self.model.name,
             task=self.model.task,
@@ -244,8 +244,8 @@ class Asker:
             log=self.folder / "capabilities.log",
             loaded_parts=self.loaded,
         )
-        probe: CapabilityProbe = load_reference(reference)
-        capabilities = find_or_keep(probe, read_record(self.record), settings, file)
+        probe: CapabilityProbe = load_reference(entry.probe)
+        capabilities = find_or_keep(probe, read_record(self.record), settings, [kind], file)
         write_capabilities(file, self.record, capabilities)
         return file
 
@@ -293,7 +293,7 @@ class Asker:
             self.folder / "timing.json",
             answers,
             answers / "progress.json",
-            self.capabilities if kind in entry.probed else None,
+            self.capabilities(kind),
         )
         path = entry.class_path(kind)
         predict_shard(files, 1, 1, path, self._settings(kind), table_provenance())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from biasgrid.base.faults import UserError, first_few
-from biasgrid.base.files import digest_file, read_run_json
+from biasgrid.base.files import digest_once, read_run_json
 from biasgrid.inference.checkpoints.files import (
     file_names,
     read_chat_template,
@@ -149,7 +149,7 @@ def check_digests(record: Mapping[str, Any], folder: Path) -> None:
     """
     changes = []
     for name, digest in recorded_files(record).items():
-        if digest_file(folder / name) != digest:
+        if digest_once(folder / name) != digest:
             changes.append(name)
     if changes:
         raise ModelError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from biasgrid.base.faults import UserError
-from biasgrid.base.files import digest_file
+from biasgrid.base.files import digest_once
 from biasgrid.inference.checkpoints.checkpoint import ModelError, has_checkpoint, read_record
 from biasgrid.inference.checkpoints.files import (
     CHAT_KEY,
@@ -380,7 +380,7 @@ def strings(value: Any) -> Iterator[str]:
 
 def digest_files(folder: Path, names: Iterable[str]) -> dict[str, str]:
     """Returns the SHA-256 of files by their names in a folder."""
-    return {name: digest_file(folder / name) for name in names}
+    return {name: digest_once(folder / name) for name in names}
 
 
 def joint_digest(digests: Mapping[str, str], names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,18 +30,23 @@ class CapabilityProbe(NamedTuple):
     """Finds out the capabilities of a model.
 
     Attributes:
-        subject: digests what is probed, by the model's record and settings. Capabilities of the
-            same subject need not be found out again.
+        subject: digests what is probed, by the model's record, its settings, and the kinds of
+            answers that it may be asked for. Capabilities of the same subject need not be found out
+            again.
         find: returns the capabilities, by the same arguments; raises ModelError if the model cannot
             be used.
     """
 
-    subject: Callable[[Mapping[str, Any], ModelSettings], str]
-    find: Callable[[Mapping[str, Any], ModelSettings], dict[str, Any]]
+    subject: Callable[[Mapping[str, Any], ModelSettings, Collection[str]], str]
+    find: Callable[[Mapping[str, Any], ModelSettings, Collection[str]], dict[str, Any]]
 
 
 def find_or_keep(
-    probe: CapabilityProbe, record: Mapping[str, Any], settings: ModelSettings, earlier: Path
+    probe: CapabilityProbe,
+    record: Mapping[str, Any],
+    settings: ModelSettings,
+    answers: Collection[str],
+    earlier: Path,
 ) -> dict[str, Any]:
     """Returns the capabilities of a model; those of an earlier run if they are of the same subject.
 
@@ -49,18 +54,19 @@ def find_or_keep(
         probe: finds out the capabilities.
         record: the model's record.
         settings: settings with which the model is opened.
+        answers: the kinds of answers that it may be asked for.
         earlier: the file of the earlier run, which may be missing; see `copy_capabilities`.
 
     Raises:
         UserError: the file is damaged.
         ModelError: see `CapabilityProbe`.
     """
-    subject = probe.subject(record, settings)
+    subject = probe.subject(record, settings, answers)
     if earlier.exists():
         content: dict[str, Any] = read_run_json(earlier, "what a model can do")
         if content.get(PROBED_SUBJECT) == subject:
             return content
-    return {**probe.find(record, settings), PROBED_SUBJECT: subject}
+    return {**probe.find(record, settings, answers), PROBED_SUBJECT: subject}
 
 
 def write_capabilities(path: Path, record: Path, capabilities: Mapping[str, Any]) -> None:

@@ -140,6 +140,13 @@ class ModelInputs:
         """Returns the probe that finds out a model's capabilities, as `reference:name`."""
         return self.grid.back_end_entry(wildcards.model).probe
 
+    def probed_answers(self, wildcards: Wildcards) -> list[str]:
+        """Returns the kinds of answers that need a model's capabilities.
+
+        They do not depend on the datasets, so that another dataset does not probe a model again.
+        """
+        return list(self.grid.back_end_entry(wildcards.model).probed)
+
     def probe_code(self, wildcards: Wildcards) -> str:
         """Digests the code that finds out a model's capabilities."""
         module, _, _ = self.probe_reference(wildcards).partition(":")

@@ -44,7 +44,7 @@ def test_rows_of_options_are_counted(
 ) -> None:
     shortcuts = Shortcuts(reuses_keys, reads_trees)
     monkeypatch.setattr(
-        "biasgrid.inference.models.generation.back_end.find_shortcuts", lambda *_: shortcuts
+        "biasgrid.inference.models.generation.shortcuts.find_shortcuts", lambda *_: shortcuts
     )
     ours = written_cell(ROWS)
     lengths = given_to_model(ours, monkeypatch)
@@ -59,7 +59,7 @@ def test_prompts_of_texts_are_counted_without_what_is_written(
 ) -> None:
     shortcuts = Shortcuts(reuses_keys, reads_trees=True)
     monkeypatch.setattr(
-        "biasgrid.inference.models.generation.back_end.find_shortcuts", lambda *_: shortcuts
+        "biasgrid.inference.models.generation.shortcuts.find_shortcuts", lambda *_: shortcuts
     )
     ours = written_cell(ROWS)
     prompt_tokens = int(ours.predict(answer="text")["tokens_in"].sum())

@@ -67,7 +67,6 @@ from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.shortcuts import Shortcuts, attention_window
 from biasgrid.inference.models.generation.texts import (
     MeasuredPadding,
-    Padding,
     Writer,
     WrittenText,
 )
@@ -175,8 +174,11 @@ class TextGeneration(BackEnd):
         exact = back_end.check_and_sample(prompts)
         back_end.choose_products()
         warn_if_emulated(back_end.precision, model.device, settings.model)
-        if writes(settings):
-            back_end.fit_writer(capabilities)
+        if capabilities.padding is not None:
+            padding = MeasuredPadding(**capabilities.padding)
+            # Other precisions are a choice of speed: their texts may depend on their batches.
+            is_exact = back_end.precision == "float32"
+            back_end.writer = back_end.writer.fit(padding, exact=is_exact)
         back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
         # The audit has read prompts, too.
@@ -189,15 +191,6 @@ class TextGeneration(BackEnd):
             self.products = cached_tuning(self.model, self.settings)["products"]
         if self.products == "oneDNN":
             use_one_dnn(self.model)
-
-    def fit_writer(self, capabilities: GenerationCapabilities) -> None:
-        """Fits the writer to the model; see `Writer.fit`.
-
-        Only texts of a float32 model are exact: other precisions are a choice of speed.
-        """
-        padding = Padding(capabilities.joins, capabilities.spread)
-        measured = MeasuredPadding(padding, capabilities.noise)
-        self.writer = self.writer.fit(measured, exact=self.precision == "float32")
 
     def check_and_sample(self, instances: pl.DataFrame) -> pl.DataFrame | None:
         """Checks all prompts, and answers a sample of them one row at a time.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from biasgrid.base.files import digest_file
 from biasgrid.base.version import package_version
@@ -20,8 +20,14 @@ from biasgrid.inference.checkpoints.checkpoint import local_folder
 from biasgrid.inference.checkpoints.files import is_published_in_16_bits
 from biasgrid.inference.engine.processor_findings import find_once
 from biasgrid.inference.engine.settings import InferenceSettings, ModelSettings
+from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.prerequisites import CapabilityProbe
 from biasgrid.tables.provenance import digest
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+    from biasgrid.inference.models.generation.texts import MeasuredPadding
 
 logger = logging.getLogger(__name__)
 
@@ -39,18 +45,13 @@ class GenerationCapabilities:
         precision: the precision of its answers, see `choose_precision`.
         reuses_keys: see `shortcuts.Shortcuts`.
         reads_trees: see there.
-        joins: see `texts.Padding`.
-        spread: see there.
-        noise: the largest difference of the log-probabilities of texts in batches with such padding
-            from those of texts alone, in float32.
+        padding: the fields of `texts.MeasuredPadding`; None if no texts are written.
     """
 
     precision: str
     reuses_keys: bool
     reads_trees: bool
-    joins: bool
-    spread: float
-    noise: float
+    padding: Mapping[str, Any] | None
 
     @classmethod
     def from_settings(cls, record: Mapping[str, Any], settings: InferenceSettings) -> Self:
@@ -63,7 +64,9 @@ class GenerationCapabilities:
         Raises:
             ModelError: see `find_generation_capabilities`.
         """
-        return cls(**(settings.capabilities or find_generation_capabilities(record, settings)))
+        if settings.capabilities:
+            return cls(**settings.capabilities)
+        return cls(**find_generation_capabilities(record, settings, [settings.answer]))
 
 
 def choose_precision(record: Mapping[str, Any], settings: ModelSettings) -> str:
@@ -88,14 +91,20 @@ def choose_precision(record: Mapping[str, Any], settings: ModelSettings) -> str:
     return "bfloat16" if is_half and is_native else "float32"
 
 
-def probed_subject(record: Mapping[str, Any], settings: ModelSettings) -> str:
-    """Digests what decides the capabilities of a model, besides the processor."""
+def probed_subject(
+    record: Mapping[str, Any], settings: ModelSettings, answers: Collection[str]
+) -> str:
+    """Digests what decides the capabilities of a model, besides the processor.
+
+    The arguments are those of `find_generation_capabilities`.
+    """
     folder = Path(__file__).parent
     return digest(
         {
             "files": record["files"],
             "other_files": record.get("other_files"),
             "precision": settings.precision,
+            "writes": writes_texts(settings, answers),
             "device": settings.device,
             "libraries": [version(name) for name in DECIDING_LIBRARIES],
             "biasgrid": package_version(),
@@ -104,14 +113,21 @@ def probed_subject(record: Mapping[str, Any], settings: ModelSettings) -> str:
     )
 
 
+def writes_texts(settings: ModelSettings, answers: Collection[str]) -> bool:
+    """Whether a model writes texts, as answers or to have options read in them."""
+    generation = Generation.model_validate(settings.section.get("generation", {}))
+    return "text" in answers or generation.options == "parsed"
+
+
 def find_generation_capabilities(
-    record: Mapping[str, Any], settings: ModelSettings
+    record: Mapping[str, Any], settings: ModelSettings, answers: Collection[str]
 ) -> dict[str, Any]:
     """Returns the fields of `GenerationCapabilities`, from the user's cache if they are there.
 
     Args:
         record: the model's record.
         settings: settings with which the model is opened.
+        answers: the kinds of answers that it may be asked for, modules of `tables.answers`.
 
     Raises:
         ModelError: the model cannot be loaded, or is an encoder.
@@ -120,15 +136,15 @@ def find_generation_capabilities(
     from biasgrid.inference.engine.hardware import choose_device
 
     device = choose_device(settings.device)
-    name = digest([probed_subject(record, settings), processor_name(device)])
+    name = digest([probed_subject(record, settings, answers), processor_name(device)])
     file = cache_folder() / "capabilities" / f"{name}.json"
     capabilities: dict[str, Any] = {}
     try:
-        capabilities = find_once(file, lambda: try_out(record, settings))
+        capabilities = find_once(file, lambda: try_out(record, settings, answers))
     # The folder of the cache need not be one that can be written to.
     except OSError as error:
         logger.info("what the model can do is not kept: %s", error)
-    return capabilities or try_out(record, settings)
+    return capabilities or try_out(record, settings, answers)
 
 
 def cache_folder() -> Path:
@@ -140,7 +156,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "biasgrid"
 
 
-def try_out(record: Mapping[str, Any], settings: ModelSettings) -> dict[str, Any]:
+def try_out(
+    record: Mapping[str, Any], settings: ModelSettings, answers: Collection[str]
+) -> dict[str, Any]:
     """Tries out a model; arguments and errors are those of `find_generation_capabilities`."""
     # Imported here: they import torch and transformers, which a cached answer does not need.
     import torch
@@ -148,10 +166,7 @@ def try_out(record: Mapping[str, Any], settings: ModelSettings) -> dict[str, Any
     from biasgrid.inference.engine.hardware import set_precision
     from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, once
     from biasgrid.inference.models.generation.checks import causal_loader, check_causal
-    from biasgrid.inference.models.generation.prefix import Prefix
-    from biasgrid.inference.models.generation.section import Generation
-    from biasgrid.inference.models.generation.shortcuts import find_shortcuts, sample_prompts
-    from biasgrid.inference.models.generation.texts import Writer
+    from biasgrid.inference.models.generation.shortcuts import find_shortcuts
 
     torch.set_num_threads(settings.threads)
     loader = once(settings, "loader", lambda: causal_loader(record))
@@ -159,20 +174,33 @@ def try_out(record: Mapping[str, Any], settings: ModelSettings) -> dict[str, Any
     set_precision(model, "float32")
     check_causal(model, settings.model)
     shortcuts = find_shortcuts(model, settings.model)
-    tokenizer = load_tokenizer_once(record, settings)
-    writer = Writer.from_checkpoint(model, tokenizer, Generation().model_dump())
+    padding = None
+    if writes_texts(settings, answers):
+        tokenizer = load_tokenizer_once(record, settings)
+        padding = find_padding(model, tokenizer, reuses_keys=shortcuts.reuses_keys)._asdict()
+    precision = choose_precision(record, settings)
+    return asdict(GenerationCapabilities(precision, **shortcuts._asdict(), padding=padding))
+
+
+def find_padding(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, *, reuses_keys: bool
+) -> MeasuredPadding:
+    """Finds the padding with which a model writes texts of several lengths.
+
+    Args:
+        model: the model, in float32.
+        tokenizer: its tokenizer.
+        reuses_keys: see `shortcuts.Shortcuts`.
+    """
+    from biasgrid.inference.models.generation.prefix import Prefix
+    from biasgrid.inference.models.generation.shortcuts import sample_prompts
+    from biasgrid.inference.models.generation.texts import Writer
 
     def read_prefix(prompts: Sequence[list[int]]) -> Prefix:
-        return Prefix.from_prompts(model, prompts) if shortcuts.reuses_keys else Prefix()
+        return Prefix.from_prompts(model, prompts) if reuses_keys else Prefix()
 
-    padding, noise = writer.measure_padding(sample_prompts(model), read_prefix)
-    capabilities = GenerationCapabilities(
-        precision=choose_precision(record, settings),
-        **shortcuts._asdict(),
-        **padding._asdict(),
-        noise=noise,
-    )
-    return asdict(capabilities)
+    writer = Writer.from_checkpoint(model, tokenizer, Generation().model_dump())
+    return writer.measure_padding(sample_prompts(model), read_prefix)
 
 
 PROBE = CapabilityProbe(subject=probed_subject, find=find_generation_capabilities)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 LARGEST_DIFFERENCE = 1e-4
 """Allowed between the log-probabilities of a shortcut and of whole prompts, relative to these."""
-CONTEXT_LENGTH = 32
+CONTEXT_LENGTH = 16
 PROMPT_COUNT = 4
 """The number of made-up prompts."""
 WINDOWS = ("sliding_window", "attention_chunk_size", "window_size", "attention_window_size")

@@ -58,12 +58,14 @@ class MeasuredPadding(NamedTuple):
     """The fastest padding that a model knows.
 
     Attributes:
-        padding: the padding.
+        joins: see `Padding`.
+        spread: see there.
         noise: the largest difference of log-probabilities in such batches from those of texts
             alone, in float32.
     """
 
-    padding: Padding
+    joins: bool
+    spread: float
     noise: float
 
 
@@ -125,13 +127,13 @@ class Writer:
             measured: see `measure_padding`.
             exact: whether each text must be the one that the model writes alone; see `NextTokens`.
         """
-        padding, noise = measured
+        padding = Padding(measured.joins, measured.spread)
         if padding == NO_PADDING:
             logger.warning(
                 "the model does not know padding: only texts of one length are written "
                 "at once, slowly"
             )
-        bound = max(SAFETY * noise, LEAST_BOUND) if exact else 0.0
+        bound = max(SAFETY * measured.noise, LEAST_BOUND) if exact else 0.0
         next_tokens = replace(self.next_tokens, bound=bound)
         return replace(self, padding=padding, next_tokens=next_tokens)
 
@@ -156,7 +158,7 @@ class Writer:
             if noise <= LARGEST_NOISE or padding == NO_PADDING:
                 break
             logger.info("padding %s: log-probabilities are off by %.2g %s", padding, noise, problem)
-        return MeasuredPadding(padding, noise)
+        return MeasuredPadding(padding.joins, padding.spread, noise)
 
     def measure_noise(
         self, prompts: Sequence[list[int]], read_prefix: Callable[[Sequence[list[int]]], Prefix]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -54,17 +54,22 @@ LARGEST_MASS = 1.001
 """Probabilities may be rounded."""
 
 
-def probed_server(record: Mapping[str, Any], settings: ModelSettings) -> str:
-    """Digests a server and its weights."""
+def probed_server(
+    record: Mapping[str, Any], settings: ModelSettings, _answers: Collection[str] = ()
+) -> str:
+    """Digests a server and its weights; the arguments are those of `find_capabilities`."""
     return answering_server(server_digest(settings.section), record)
 
 
-def find_capabilities(record: Mapping[str, Any], settings: ModelSettings) -> dict[str, Any]:
+def find_capabilities(
+    record: Mapping[str, Any], settings: ModelSettings, _answers: Collection[str] = ()
+) -> dict[str, Any]:
     """Finds out how a model behind a server can be asked to choose among options.
 
     Args:
         record: the model's record.
         settings: settings of the model.
+        _answers: not used: only choices need capabilities of a server.
 
     Returns:
         `scored_by`, the first of `METHODS` that works; `tried`, for each method before it the
