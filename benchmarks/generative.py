@@ -31,7 +31,7 @@ from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
+from biasgrid.inference.models.generation.scores import BatchLimits, OptionReads, read_scores
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
 from biasgrid.inference.models.generation.thoughts import Thoughts
@@ -117,7 +117,8 @@ def scored(
 
 def row_batches(reads: OptionReads, token_budget: int) -> Iterator[Any]:
     """The batches of all rows."""
-    return batches(reads, np.arange(len(reads.rows)), token_budget, VOCABULARY)
+    limits = BatchLimits(token_budget, VOCABULARY, np.inf)
+    return limits.batches(reads, np.arange(len(reads.rows)))
 
 
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:

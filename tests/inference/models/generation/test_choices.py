@@ -93,7 +93,8 @@ def test_probabilities_match_plain_passes(
     said = ours.predict()
     assert largest_difference(said.select("instance", "probabilities"), theirs) < 1e-6
     assert theirs["probabilities"].list.first().n_unique() == len(theirs)
-    assert said["mass"].to_list() == pytest.approx(theirs["probabilities"].list.sum().to_list())
+    mass = theirs["probabilities"].list.sum()
+    assert said["mass"].to_list() == pytest.approx(mass.to_list(), rel=1e-5)
     assert said["scored_by"].unique().to_list() == ["logits"]
     assert said["unknown"].any() is False
     assert ours.audit["largest_drift"] < 1e-6
@@ -126,7 +127,9 @@ def test_a_prefix_that_all_have_is_read_once(
     lengths: list[int] = []
     hook_model(monkeypatch, lambda ids: lengths.append(ids.shape[1]))
     said = ours.predict()
-    assert max(lengths[-3:]) < shortest_prompt(ours) / 2
+    # The prefix, then the prompts behind it in two batches.
+    prefix, *behind = lengths[-3:]
+    assert max(behind) < prefix
     monkeypatch.setattr(Prefix, "from_prompts", lambda *_: Prefix())
     assert largest_difference(said, ours.predict_anew()) < 1e-6
 

@@ -62,7 +62,7 @@ from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.scores import OptionReads, batches, read_scores
+from biasgrid.inference.models.generation.scores import BatchLimits, OptionReads, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.shortcuts import Shortcuts, attention_window
 from biasgrid.inference.models.generation.texts import (
@@ -259,6 +259,11 @@ class TextGeneration(BackEnd):
         if tokens:
             self.inputs = self.inputs.plus(InputCounts(1, tokens))
 
+    @property
+    def longest_tree(self) -> float:
+        """The largest number of tokens in a row that needs a mask of its own; 0 for none."""
+        return attention_window(self.model.config) if self.shortcuts.reads_trees else 0
+
     def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields the probabilities of options: answers of the kind `choice`.
 
@@ -271,8 +276,7 @@ class TextGeneration(BackEnd):
         """
         candidates = instance_candidates(part.prompts)
         requests = self.options.requests(self.prompter.prompts(part.prompts), candidates)
-        longest_tree = attention_window(self.model.config) if self.shortcuts.reads_trees else 0
-        reads = OptionReads.from_requests(requests, longest_tree)
+        reads = OptionReads.from_requests(requests, self.longest_tree)
         scores = CollectedScores(requests, reads, part.is_answered.to_numpy())
 
         def take_answers() -> pl.DataFrame:
@@ -317,13 +321,10 @@ class TextGeneration(BackEnd):
         """
         contexts = [request.context for request in scores.requests]
         shared = self.read_prefix(contexts)
-        vocabulary = embedding_count(self.model)
-        make_batches = partial(
-            batches, scores.reads, token_budget=token_budget, vocabulary=vocabulary
-        )
+        limits = BatchLimits(token_budget, embedding_count(self.model), self.longest_tree)
         row_counts = np.bincount(scores.reads.owner)
         is_repeated = self.shortcuts.reuses_keys & (row_counts[scores.reads.owner] > 1)
-        for batch in make_batches(np.flatnonzero(~is_repeated)):
+        for batch in limits.batches(scores.reads, np.flatnonzero(~is_repeated)):
             if scores.needs(batch):
                 yield shared, batch
         for request in np.unique(scores.reads.owner[is_repeated]):
@@ -331,7 +332,7 @@ class TextGeneration(BackEnd):
             if scores.needs(rows):
                 prefix = shared.longer(self.model, contexts[request][:-1])
                 self._count_prefix(prefix.length - shared.length)
-                for batch in make_batches(rows):
+                for batch in limits.batches(scores.reads, rows):
                     yield prefix, batch
 
     def write(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:

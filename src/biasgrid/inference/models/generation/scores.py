@@ -1,4 +1,4 @@
-"""The rows that score options, and their log-probabilities, in batches of one length."""
+"""The rows that score options, and their log-probabilities, in batches."""
 
 from __future__ import annotations
 
@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 LARGEST_LOGITS = 2**27
 """Logits that a batch may have: half a gigabyte in float32."""
+PLACES_AT_ONCE = 8
+"""How many places have their logits summed up together."""
+ENOUGH_TOKENS = 1024
+"""A batch with so many tokens hardly gains by more: reading the weights is then a small part."""
+SPREAD = 0.25
+"""How much shorter than the longest a row of a small batch may be, as a share of its length."""
 
 
 @dataclass(frozen=True)
@@ -169,27 +175,54 @@ class OptionReads:
         return sums
 
 
-def batches(
-    reads: OptionReads, rows: IntArray, token_budget: int, vocabulary: int
-) -> Iterator[IntArray]:
-    """Yields batches of rows of one length, either all or none with branches.
+@dataclass(frozen=True)
+class BatchLimits:
+    """The limits of batches of rows; a row beyond them is a batch by itself.
 
-    A batch is within the token budget and `LARGEST_LOGITS`, or has a single row.
-
-    Args:
-        reads: all rows.
-        rows: shape (rows,), the rows that are batched.
-        token_budget: the largest number of tokens in a batch, with those of a shared prefix: a
-            batch holds their keys and values.
-        vocabulary: the number of logits at a place.
+    Attributes:
+        token_budget: the largest number of tokens in a batch, with those of a shared prefix and of
+            padding: a batch holds their keys and values.
+        vocabulary: the number of logits at a place, of which a batch has at most `LARGEST_LOGITS`.
+        longest_padded: the largest number of tokens in a row beside rows of other lengths; 0 if the
+            model takes no padding, see `tree_arguments`.
     """
-    kinds = np.stack([reads.lengths[rows], reads.has_branches[rows]], axis=1)
-    for length, has_branches in np.unique(kinds, axis=0):
-        members = rows[(kinds == (length, has_branches)).all(axis=1)]
-        logit_places = 1 + int(reads.node_counts[members].max())
-        most_by_logits = LARGEST_LOGITS // (logit_places * vocabulary)
-        size = max(1, min(token_budget // int(length), most_by_logits))
-        yield from (members[start : start + size] for start in range(0, len(members), size))
+
+    token_budget: int
+    vocabulary: int
+    longest_padded: float
+
+    def batches(self, reads: OptionReads, rows: IntArray) -> Iterator[IntArray]:
+        """Yields batches of rows, the longest first.
+
+        Args:
+            reads: all rows.
+            rows: shape (rows,), the rows that are batched.
+        """
+        lengths, has_branches = reads.lengths[rows], reads.has_branches[rows]
+        batch: list[int] = []
+        for row in rows[np.lexsort((has_branches, -lengths))].tolist():
+            if batch and not self._has_room(reads, batch, row):
+                yield np.array(batch)
+                batch = []
+            batch.append(row)
+        if batch:
+            yield np.array(batch)
+
+    def _has_room(self, reads: OptionReads, batch: Sequence[int], row: int) -> bool:
+        """Whether a batch has room for a row that is not longer than its rows."""
+        first = batch[0]
+        longest = int(reads.lengths[first])
+        size = len(batch) + 1
+        logit_places = 1 + max(int(reads.node_counts[place]) for place in (*batch, row))
+        if size * longest > self.token_budget:
+            return False
+        if size * logit_places * self.vocabulary > LARGEST_LOGITS:
+            return False
+        if reads.lengths[row] == longest and reads.has_branches[row] == reads.has_branches[first]:
+            return True
+        is_small = len(batch) * longest < ENOUGH_TOKENS
+        is_near = reads.lengths[row] >= (1 - SPREAD) * longest
+        return is_small and is_near and longest <= self.longest_padded
 
 
 class ScoredRows(NamedTuple):
@@ -216,7 +249,7 @@ def read_scores(
         model: the model.
         reads: all rows and reads.
         prefix: tokens that all rows begin with, fewer than those of any context.
-        rows: shape (rows,), the rows of a batch, see `batches`.
+        rows: shape (rows,), the rows of a batch, see `BatchLimits`.
     """
     batch_reads, read_rows = reads.row_reads(rows)
     first_rows = np.flatnonzero(reads.is_first_row[rows])
@@ -231,10 +264,11 @@ def read_scores(
         # Several tokens are read at one place: its logits are summed up once.
         read_places = read_rows * logit_places + (logit_places - 1 - reads.back[batch_reads])
         places, place_of_read = np.unique(read_places, return_inverse=True)
-        place_logits = logits.flatten(0, 1)[on_device(places)].float()
+        all_logits = logits.flatten(0, 1)
+        sums = log_sums(all_logits, on_device(places))
         tokens = on_device(reads.token[batch_reads])
-        token_logits = place_logits[on_device(place_of_read), tokens]
-        values = token_logits - place_logits.logsumexp(dim=1)[on_device(place_of_read)]
+        token_logits = all_logits[on_device(read_places), tokens].float()
+        values = token_logits - sums[on_device(place_of_read)]
         starts = logits[on_device(first_rows), on_device(logit_places - 1 - contexts_end)]
         top = starts.float().softmax(dim=1).topk(min(FIRST_TOKENS, starts.shape[1]), dim=1)
     first_tokens = {}
@@ -242,6 +276,21 @@ def read_scores(
     for place, request in enumerate(reads.owner[rows[first_rows]].tolist()):
         first_tokens[request] = list(zip(top_tokens[place], probabilities[place], strict=True))
     return ScoredRows(batch_reads, values.double().cpu().numpy(), first_tokens)
+
+
+def log_sums(logits: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Returns the logarithm of the sum of exponentials of the logits at some places, in float32.
+
+    Args:
+        logits: shape (all places, vocabulary).
+        places: shape (places,), places in `logits`.
+
+    Returns:
+        Shape (places,).
+    """
+    # Few places at a time stay in the cache of a processor: this takes half of the time.
+    slices = torch.split(places, PLACES_AT_ONCE)
+    return torch.cat([logits[some_places].float().logsumexp(dim=1) for some_places in slices])
 
 
 def row_logits(
@@ -259,43 +308,51 @@ def row_logits(
         Shape (rows, places, vocabulary), with at least the end of each context and its tree.
     """
     logit_places = 1 + int(reads.node_counts[rows].max())
-    own_tokens = [reads.rows[row][prefix.length :] for row in rows]
-    ids = torch.tensor(own_tokens, device=model.device)
+    own_lengths = reads.lengths[rows] - prefix.length
+    ids = np.zeros((len(rows), own_lengths.max()), dtype=np.int64)
+    for place, row in enumerate(rows):
+        ids[place, -own_lengths[place] :] = reads.rows[row][prefix.length :]
     past = prefix.for_rows(len(rows))
     arguments = {**past, **only_last(model, logit_places)}
-    if reads.has_branches[rows[0]]:
+    if reads.has_branches[rows].any() or own_lengths.min() < own_lengths.max():
         trees = [reads.trees[row] for row in rows]
-        arguments |= tree_arguments(model, trees, prefix.length, ids.shape[1])
-    logits: torch.Tensor = model(input_ids=ids, use_cache=bool(past), **arguments).logits
+        arguments |= tree_arguments(model, trees, prefix.length, own_lengths)
+    input_ids = torch.from_numpy(ids).to(model.device)
+    logits: torch.Tensor = model(input_ids=input_ids, use_cache=bool(past), **arguments).logits
     return logits
 
 
 def tree_arguments(
-    model: PreTrainedModel, trees: Sequence[OptionTree], prefix_length: int, length: int
+    model: PreTrainedModel, trees: Sequence[OptionTree], prefix_length: int, lengths: IntArray
 ) -> dict[str, torch.Tensor]:
-    """Returns the model's arguments for rows whose nodes do not see all tokens before them.
+    """Returns the model's arguments for rows in which a token does not see all tokens before it.
+
+    Shorter rows have padding before their own tokens. It sees itself alone, and only itself.
 
     Args:
         model: the model.
         trees: the tree of each row.
         prefix_length: the number of tokens before the rows, which all tokens see.
-        length: the number of tokens in each row.
+        lengths: shape (rows,), the number of tokens in each row, without padding.
 
     Returns:
-        `position_ids`, shape (rows, length), in which a node has the position that it has in its
-        own text; and `attention_mask`, shape (rows, 1, length, prefix_length + length), which is
+        `position_ids`, shape (rows, columns), in which a node has the position that it has in its
+        own text; and `attention_mask`, shape (rows, 1, columns, prefix_length + columns), which is
         added to the scores of attention.
     """
-    positions = np.tile(np.arange(length), (len(trees), 1))
-    sees = np.tile(np.tri(length, dtype=np.bool_), (len(trees), 1, 1))
-    for row, tree in enumerate(trees):
-        context_length = length - len(tree.beginnings)
-        positions[row, context_length:] = context_length - 1 + tree.depths
-        sees[row, context_length:, context_length:] = tree.sees
+    columns = int(lengths.max())
+    positions = np.zeros((len(trees), columns), dtype=np.int64)
+    sees = np.tile(np.eye(columns, dtype=np.bool_), (len(trees), 1, 1))
+    for row, (tree, length) in enumerate(zip(trees, lengths, strict=True)):
+        own, end = columns - length, columns - len(tree.beginnings)
+        context_length = end - own
+        positions[row, own:end] = np.arange(context_length)
+        positions[row, end:] = context_length - 1 + tree.depths
+        sees[row, own:, own:] = np.tri(length, dtype=np.bool_)
+        sees[row, end:, end:] = tree.sees
     is_hidden = torch.from_numpy(~sees)[:, None].to(model.device)
-    least = torch.finfo(model.dtype).min
     own_mask = torch.zeros(is_hidden.shape, dtype=model.dtype, device=model.device)
-    own_mask.masked_fill_(is_hidden, least)
+    own_mask.masked_fill_(is_hidden, torch.finfo(model.dtype).min)
     mask = torch.nn.functional.pad(own_mask, (prefix_length, 0))
     return {
         "position_ids": torch.from_numpy(prefix_length + positions).to(model.device),
