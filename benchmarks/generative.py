@@ -29,9 +29,10 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
 from biasgrid.inference.engine.one_dnn import use_one_dnn
 from biasgrid.inference.models.generation.next_tokens import NextTokens, OpenText
+from biasgrid.inference.models.generation.option_reads import OptionReads, RowLimits
 from biasgrid.inference.models.generation.options import OptionRequest, Tokens
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.scores import BatchLimits, OptionReads, read_scores
+from biasgrid.inference.models.generation.scores import BatchLimits, read_scores
 from biasgrid.inference.models.generation.section import Generation
 from biasgrid.inference.models.generation.texts import Writer
 from biasgrid.inference.models.generation.thoughts import Thoughts
@@ -44,6 +45,7 @@ ROWS_OF_MEMORY = 512
 LAYERS, WIDTH, BYTES = 6, 384, 4
 LARGEST_DIFFERENCE = 1e-4
 VOCABULARY = 32_000
+LIMITS = RowLimits(0, np.inf, reuses_keys=True)
 
 
 def make_model() -> Any:
@@ -107,7 +109,8 @@ def scored(
     model: Any, rows: Sequence[OptionRequest], prefix: Prefix, token_budget: int = TOKEN_BUDGET
 ) -> list[float]:
     """Log-probabilities of all options, as the back end computes them."""
-    reads = OptionReads.from_requests(rows)
+    limits = RowLimits(prefix.length, np.inf, reuses_keys=True)
+    reads = OptionReads.from_requests(rows, limits)
     values = np.zeros(len(reads.token))
     for batch in row_batches(reads, token_budget):
         which, found, *_ = read_scores(model, reads, prefix, batch)
@@ -123,10 +126,8 @@ def row_batches(reads: OptionReads, token_budget: int) -> Iterator[Any]:
 
 def largest_batch(rows: Sequence[OptionRequest], token_budget: int = TOKEN_BUDGET) -> int:
     """The most tokens of which a batch holds keys and values."""
-    reads = OptionReads.from_requests(rows)
-    return max(
-        sum(len(reads.rows[row]) for row in batch) for batch in row_batches(reads, token_budget)
-    )
+    reads = OptionReads.from_requests(rows, LIMITS)
+    return max(int(reads.lengths[batch].sum()) for batch in row_batches(reads, token_budget))
 
 
 def seconds_behind_prefix(token_budget: int, count: int) -> float:

@@ -183,6 +183,31 @@ def test_options_of_several_tokens_are_read_as_the_architecture_allows(
     assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
 
 
+def test_prompts_that_begin_alike_share_a_row(
+    written_cell: Cells, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alike = [
+        row | {"text_pair": f"{row['text_pair']} " * 6, "text": f"{row['text']} {question}"}
+        for row in rows("the old man", "nobody", "Yes", system=None)
+        for question in ("Who lied?", "Who did not lie?", "Who lied? Ann?")
+    ]
+    ours = written_cell(alike)
+    ours.predict()
+    shapes: list[tuple[int, ...]] = []
+    hook_model(monkeypatch, lambda ids: shapes.append(tuple(ids.shape)))
+    said = ours.predict_anew()
+    assert largest_difference(said.select("instance", "probabilities"), expected(ours)) < 1e-6
+    assert ours.timing["sequences"] < len(alike) / 2
+    # Each prompt alone has a row of its own.
+    monkeypatch.setattr(
+        "biasgrid.inference.models.generation.option_reads.SHORTEST_BEGINNING", 1000
+    )
+    shared_tokens = ours.timing["tokens"]
+    assert largest_difference(ours.predict_anew(), said) < 1e-6
+    assert ours.timing["sequences"] >= len(alike)
+    assert shared_tokens < 0.7 * ours.timing["tokens"]
+
+
 def test_architectures_that_answer_otherwise_behind_a_prefix_read_whole_prompts(
     written_cell: Cells, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,8 +1,9 @@
 """Causal language models on this machine: probabilities of options, and written texts.
 
 `TextGeneration.choose` scores the options of prompts: `options.OptionTokens` turns them into
-sequences of tokens, `scores.OptionReads` these into rows, and `scores.read_scores` runs the rows.
-A row has all options of a prompt, unless the model takes no such rows (`shortcuts`).
+sequences of tokens, `option_reads.OptionReads` these into rows, and `scores.read_scores` runs the
+rows. A row has all options of a prompt, and prompts that begin alike, unless the model takes no
+such rows (`shortcuts`).
 `TextGeneration.write` has `texts.Writer` write texts.
 """
 
@@ -56,13 +57,18 @@ from biasgrid.inference.models.generation.checks import (
 )
 from biasgrid.inference.models.generation.next_tokens import OpenText, TokenAudit
 from biasgrid.inference.models.generation.noise import request_seeds
+from biasgrid.inference.models.generation.option_reads import (
+    OptionReads,
+    RowLimits,
+    most_nodes,
+)
 from biasgrid.inference.models.generation.option_scores import SCORED_BY_LOGITS, CollectedScores
 from biasgrid.inference.models.generation.options import OptionTokens, instance_candidates
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix
 from biasgrid.inference.models.generation.prompts import Prompter
-from biasgrid.inference.models.generation.scores import BatchLimits, OptionReads, read_scores
+from biasgrid.inference.models.generation.scores import BatchLimits, read_scores
 from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.shortcuts import Shortcuts, attention_window
 from biasgrid.inference.models.generation.texts import (
@@ -217,8 +223,9 @@ class TextGeneration(BackEnd):
         if any(self.shortcuts):
             return
         requests = self.options.requests(self.prompter.prompts(sample), instance_candidates(sample))
-        repeated = OptionReads.from_requests(requests, longest_tree=0).lengths.sum()
-        once = OptionReads.from_requests(requests).lengths.sum()
+        limits = RowLimits(0, longest_tree=0, reuses_keys=False)
+        repeated = OptionReads.from_requests(requests, limits).lengths.sum()
+        once = sum(map(most_nodes, requests))
         if repeated > once:
             logger.warning(
                 "%s: the prompt is read again for each ending of its options: %.1f times as many "
@@ -276,7 +283,9 @@ class TextGeneration(BackEnd):
         """
         candidates = instance_candidates(part.prompts)
         requests = self.options.requests(self.prompter.prompts(part.prompts), candidates)
-        reads = OptionReads.from_requests(requests, self.longest_tree)
+        prefix = self.read_prefix([request.context for request in requests])
+        limits = RowLimits(prefix.length, self.longest_tree, self.shortcuts.reuses_keys)
+        reads = OptionReads.from_requests(requests, limits)
         scores = CollectedScores(requests, reads, part.is_answered.to_numpy())
 
         def take_answers() -> pl.DataFrame:
@@ -288,51 +297,52 @@ class TextGeneration(BackEnd):
             unknown = unknown_column(contexts, self.tokenizer)
             return with_instance_and_key(part.prompts[places], columns.with_columns(unknown))
 
-        steps = self._score(scores, part.prompts, token_budget)
+        steps = self._score(scores, part.prompts, prefix, token_budget)
         yield from tables_at_intervals(steps, take_answers)
 
     def _score(
-        self, scores: CollectedScores, prompts: pl.DataFrame, token_budget: int
+        self, scores: CollectedScores, prompts: pl.DataFrame, shared: Prefix, token_budget: int
     ) -> Iterator[None]:
         """Adds the log-probabilities of all rows to `scores`; yields after each batch.
 
         Raises:
             ModelError: a log-probability is not finite.
         """
-        for prefix, batch in self._batches(scores, token_budget):
+        for prefix, batch in self._batches(scores, shared, token_budget):
             read = partial(read_scores, self.model, scores.reads, prefix)
             for rows, row_scores in run_in_halves(read, batch):
-                if not np.isfinite(row_scores.values).all():
-                    instance = prompts["instance"][int(scores.reads.owner[rows[0]])]
-                    raise non_finite(self.settings.model, instance)
+                is_finite = np.isfinite(row_scores.values)
+                if not is_finite.all():
+                    read_place = row_scores.reads[~is_finite][0]
+                    request, _ = scores.reads.sequences[scores.reads.sequence[read_place]]
+                    raise non_finite(self.settings.model, prompts["instance"][request])
                 scores.add(rows, row_scores)
-            own_rows = batch[scores.is_open[scores.reads.owner[batch]]]
+            own_rows = scores.needed(batch)
             own_tokens = scores.reads.lengths[own_rows] - prefix.length
             self.inputs = self.inputs.plus(InputCounts(len(own_rows), int(own_tokens.sum())))
             yield
 
     def _batches(
-        self, scores: CollectedScores, token_budget: int
+        self, scores: CollectedScores, shared: Prefix, token_budget: int
     ) -> Iterator[tuple[Prefix, IntArray]]:
         """Yields the batches of rows to read, each with the prefix of its rows.
 
-        A prompt with several rows is read once, if the model reuses keys and values: the prefix of
-        its rows is all but the last token of its context.
+        Args:
+            scores: the rows.
+            shared: the prefix of all prompts. Rows of one prompt may stand behind its own context,
+                which is then read once for all of them.
+            token_budget: the largest number of tokens in a batch.
         """
-        contexts = [request.context for request in scores.requests]
-        shared = self.read_prefix(contexts)
         limits = BatchLimits(token_budget, embedding_count(self.model), self.longest_tree)
-        row_counts = np.bincount(scores.reads.owner)
-        is_repeated = self.shortcuts.reuses_keys & (row_counts[scores.reads.owner] > 1)
-        for batch in limits.batches(scores.reads, np.flatnonzero(~is_repeated)):
-            if scores.needs(batch):
-                yield shared, batch
-        for request in np.unique(scores.reads.owner[is_repeated]):
-            rows = np.flatnonzero(scores.reads.owner == request)
-            if scores.needs(rows):
-                prefix = shared.longer(self.model, contexts[request][:-1])
+        for request, rows in scores.reads.rows_by_prefix(shared.length):
+            if not len(scores.needed(rows)):
+                continue
+            prefix = shared
+            if request is not None:
+                prefix = shared.longer(self.model, scores.requests[request].context[:-1])
                 self._count_prefix(prefix.length - shared.length)
-                for batch in limits.batches(scores.reads, rows):
+            for batch in limits.batches(scores.reads, rows):
+                if len(scores.needed(batch)):
                     yield prefix, batch
 
     def write(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:

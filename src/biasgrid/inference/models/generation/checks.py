@@ -54,9 +54,9 @@ def check_causal(model: PreTrainedModel, name: str) -> None:
     import torch
 
     vocabulary = model.get_input_embeddings().weight.shape[0]
-    texts = torch.tensor([[1, 2, 3], [1, 2, 4]], device=model.device) % vocabulary
+    texts = torch.tensor([[[1, 2, 3]], [[1, 2, 4]]], device=model.device) % vocabulary
     with torch.inference_mode():
-        left, right = model(input_ids=texts).logits[:, :2].float()
+        left, right = (model(input_ids=ids).logits[:, :2].float() for ids in texts)
     if (left - right).abs().max() > 1e-3 * left.abs().max():
         raise ModelError(
             f"model {name} is an encoder ({model.config.model_type}): it reads the words after a "

@@ -9,12 +9,13 @@ import polars as pl
 
 from biasgrid.base.arrays import BoolArray, FloatArray, IntArray
 from biasgrid.inference.engine.back_end import to_list_column
+from biasgrid.inference.models.generation.option_reads import OptionReads
 from biasgrid.inference.models.generation.options import (
     AnswerBeginnings,
     OptionRequest,
     beginning_columns,
 )
-from biasgrid.inference.models.generation.scores import OptionReads, ScoredRows
+from biasgrid.inference.models.generation.scores import ScoredRows
 
 SCORED_BY_LOGITS = "logits"
 """How options were scored: the model's logits give the probability of each one."""
@@ -42,15 +43,16 @@ class CollectedScores:
         """
         self.requests = requests
         self.reads = reads
-        self._is_answered = is_answered
         self.is_open = ~is_answered
-        self._has_row = np.zeros(len(self.reads.rows), dtype=np.bool_)
-        self._values = np.zeros(len(self.reads.token))
+        self._is_needed = np.zeros(len(reads.rows), dtype=np.bool_)
+        self._is_needed[reads.end_row[self.is_open[reads.end_request]]] = True
+        self._has_row = np.zeros(len(reads.rows), dtype=np.bool_)
+        self._values = np.zeros(len(reads.token))
         self._first_tokens: dict[int, list[tuple[int, float]]] = {}
 
-    def needs(self, rows: IntArray) -> bool:
-        """Whether a batch of rows has a row of a prompt without an answer."""
-        return not self._is_answered[self.reads.owner[rows]].all()
+    def needed(self, rows: IntArray) -> IntArray:
+        """Returns the rows of a batch with a prompt that had no answer at the beginning."""
+        return rows[self._is_needed[rows]]
 
     def add(self, rows: IntArray, scored: ScoredRows) -> None:
         """Adds the results of a batch of rows."""
@@ -63,7 +65,8 @@ class CollectedScores:
 
         A request is complete when all of its rows have results.
         """
-        missing_rows = np.bincount(self.reads.owner, ~self._has_row, len(self.requests))
+        is_missing = ~self._has_row[self.reads.end_row]
+        missing_rows = np.bincount(self.reads.end_request, is_missing, len(self.requests))
         is_complete = self.is_open & (missing_rows == 0)
         self.is_open &= ~is_complete
         return np.flatnonzero(is_complete)

@@ -3,8 +3,8 @@
 `OptionTokens.requests` tokenizes each option of a prompt in all of its forms, each behind the
 prompt. The tokens that all forms share with the prompt are the context; the remaining tokens of
 each form are a sequence. `scores.OptionReads` then turns the contexts and sequences of many prompts
-into the rows that a model reads: a context and, behind it, the tree of its sequences
-(`option_tree`).
+into the rows that a model reads: trees of contexts and of the sequences behind them
+(`option_reads`).
 """
 
 from __future__ import annotations

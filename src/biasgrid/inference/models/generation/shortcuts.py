@@ -14,9 +14,10 @@ import numpy as np
 
 from biasgrid.base.arrays import FloatArray
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
+from biasgrid.inference.models.generation.option_reads import OptionReads, RowLimits
 from biasgrid.inference.models.generation.options import OptionRequest
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.scores import OptionReads, read_scores
+from biasgrid.inference.models.generation.scores import read_scores
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedModel
@@ -114,9 +115,10 @@ def sequence_scores(
         model: the model.
         request: the request.
         prefix: tokens that its context begins with.
-        longest_tree: see `OptionReads.from_requests`.
+        longest_tree: see `RowLimits`.
     """
-    reads = OptionReads.from_requests([request], longest_tree)
+    limits = RowLimits(prefix.length, longest_tree, reuses_keys=False)
+    reads = OptionReads.from_requests([request], limits)
     scored = read_scores(model, reads, prefix, np.arange(len(reads.rows)))
     values = np.zeros(len(reads.token))
     values[scored.reads] = scored.values
