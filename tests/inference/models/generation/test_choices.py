@@ -205,7 +205,7 @@ def test_prompts_that_begin_alike_share_a_row(
     shared_tokens = ours.timing["tokens"]
     assert largest_difference(ours.predict_anew(), said) < 1e-6
     assert ours.timing["sequences"] >= len(alike)
-    assert shared_tokens < 0.7 * ours.timing["tokens"]
+    assert shared_tokens < 0.8 * ours.timing["tokens"]
 
 
 def test_architectures_that_answer_otherwise_behind_a_prefix_read_whole_prompts(

@@ -269,7 +269,11 @@ class TextGeneration(BackEnd):
     @property
     def longest_tree(self) -> float:
         """The largest number of tokens in a row that needs a mask of its own; 0 for none."""
-        return attention_window(self.model.config) if self.shortcuts.reads_trees else 0
+        if not self.shortcuts.reads_trees:
+            return 0
+        # Some models have no mask for more tokens than positions.
+        positions = longest_input(self.model, self.tokenizer)
+        return min(attention_window(self.model.config), positions)
 
     def choose(self, part: PromptPart, token_budget: int) -> Iterator[pl.DataFrame]:
         """Yields the probabilities of options: answers of the kind `choice`.

@@ -27,7 +27,7 @@ from biasgrid.inference.models.generation.token_tree import (
 SHORTEST_BEGINNING = 32
 """Prompts that begin with so many equal tokens behind the prefix of all share a row."""
 SHARED_ROW = 512
-"""The largest number of tokens in a row of several prompts: each sees all others' masks."""
+"""The largest number of tokens in a row of several prompts: attention takes their square."""
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def row_builders(
         limits: the rows that the model takes.
     """
     is_tree = [most_nodes(request) <= limits.longest_tree for request in requests]
-    for group in groups_of_requests(requests, is_tree, limits.shared):
+    for group in groups_of_requests(requests, is_tree, limits):
         builder = RowBuilder(limits.shared)
         for place in group:
             builder.add(place, requests[place].context, sequences[place])
@@ -320,15 +320,16 @@ def most_nodes(request: OptionRequest) -> int:
 
 
 def groups_of_requests(
-    requests: Sequence[OptionRequest], is_tree: Sequence[bool], shared: int
+    requests: Sequence[OptionRequest], is_tree: Sequence[bool], limits: RowLimits
 ) -> Iterator[list[int]]:
     """Yields the requests that share a row.
 
     Args:
         requests: the requests.
         is_tree: whether a request has a row with all of its options; others are left out.
-        shared: the number of tokens that all prompts begin with.
+        limits: the rows that the model takes.
     """
+    most_tokens = min(SHARED_ROW, limits.longest_tree)
     places = [place for place in range(len(requests)) if is_tree[place]]
     places.sort(key=lambda place: requests[place].context)
     group = places[:1]
@@ -336,7 +337,8 @@ def groups_of_requests(
     for previous, place in pairwise(places):
         common = shared_beginning(requests[previous].context, requests[place].context)
         added = most_nodes(requests[place]) - common
-        if common - shared >= SHORTEST_BEGINNING and size + added <= SHARED_ROW:
+        is_alike = common - limits.shared >= SHORTEST_BEGINNING
+        if is_alike and size + added <= most_tokens:
             group.append(place)
             size += added
         else:
