@@ -41,6 +41,7 @@ from biasgrid.groups.scores import score_records
 from biasgrid.inference.engine.local import LocalBackEnd
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
+from biasgrid.inference.models.predict import with_keys
 from biasgrid.inference.models.text_classification import ClassChoices, TextClassification
 from biasgrid.stats.sums import Sums, values_table
 
@@ -122,7 +123,7 @@ def processor_seconds(work: Callable[[], object]) -> float:
 
 def infer(pack: str) -> list[list[str]]:
     """Measures all ways to predict instances of a pack; returns the lines of a table."""
-    task, every = TASKS[pack], instances(pack)
+    task, every = TASKS[pack], with_keys(instances(pack))
     files = [path for path in PACKS.rglob("*") if path.suffix in (".json", ".txt")]
     model, tokenizer = (
         task.model(BertConfig(num_labels=len(task.labels) or 2)).eval(),

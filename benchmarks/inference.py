@@ -38,14 +38,15 @@ from biasgrid.families.underspecified.read import read
 from biasgrid.inference.engine.autotune import time_kernels
 from biasgrid.inference.engine.back_end import PromptPart
 from biasgrid.inference.engine.local import LocalBackEnd
-from biasgrid.inference.engine.one_dnn import use_one_dnn
+from biasgrid.inference.engine.one_dnn import untimed_products, use_one_dnn
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.models.extractive.back_end import QuestionAnswering, SpanChoices
 from biasgrid.inference.models.masked.back_end import FillMask, MaskChoices
 from biasgrid.inference.models.masked.one_token import token_counts
+from biasgrid.inference.models.predict import with_keys
 
 ROWS = 64
-ROUNDS = 3
+ROUNDS, PACKED_ROUNDS = 3, 21
 BATCH = 32
 SETTINGS = InferenceSettings(
     model="engine",
@@ -76,7 +77,7 @@ def instances(variant: str, tokenizer: BertTokenizerFast) -> pl.DataFrame:
     config = parse_config(read_config("config/config.yaml"), "config/config.yaml")
     lists, _ = read(replace(config.files("gender", variant), pronouns={}))
     keep = (lambda words: token_counts(tokenizer, words)) if variant.startswith("lm") else None
-    return pl.concat(expand(lists, keep).parts).head(ROWS)
+    return with_keys(pl.concat(expand(lists, keep).parts).head(ROWS))
 
 
 def engine_of(
@@ -89,14 +90,17 @@ def engine_of(
 
 
 def take_faster_products(model: Any, precision: str) -> None:
-    if precision == "float32" and time_kernels(model, precision)["products"] == "oneDNN":
+    products = untimed_products(precision, model.device)
+    if precision == "float32":
+        products = time_kernels(model)["products"]
+    if products == "oneDNN":
         use_one_dnn(model)
 
 
 def run_engine(
     back_end: Any, frame: pl.DataFrame, settings: InferenceSettings = SETTINGS
 ) -> pl.DataFrame:
-    back_end.take(frame, settings)
+    back_end.prepare_instances(frame, settings)
     tables: list[pl.DataFrame] = list(back_end.answer([PromptPart.without_answers(frame)]))
     return pl.concat(tables)
 
@@ -130,6 +134,18 @@ def run_padded_batches(model: Any, tokenizer: Any, frame: pl.DataFrame, batch: i
                 tokenizer.decode(ids[span // length : span % length + 1])
 
 
+def packed_rates(plain: LocalBackEnd, packed: LocalBackEnd, frame: pl.DataFrame) -> list[str]:
+    """Returns the rows per second of two back ends in turns, and the median of their ratios."""
+    turns = []
+    for _ in range(PACKED_ROUNDS):
+        turns.append(
+            [processor_seconds_of(lambda: run_engine(end, frame)) for end in (plain, packed)]
+        )
+    rates = [f"{ROWS / median(seconds):.1f}" for seconds in zip(*turns, strict=True)]
+    ratio = median(before / after for before, after in turns)
+    return [*rates, f"{ratio:.2f}"]
+
+
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -149,12 +165,14 @@ def main() -> None:
             run_padded_batches,
         ),
     }
-    table = []
+    table, packed_table = [], []
     for task, (model, cluster, kind, choices, baseline) in tasks.items():
         plain = kind(deepcopy(model), tokenizer, choices)
+        plain_half = kind(deepcopy(model).bfloat16(), tokenizer, choices)
         engines = {"torch with MKL's products, float32": plain}
         for precision in ("float32", "bfloat16"):
             engines[f"torch, {precision}"] = engine_of(kind, model, tokenizer, choices, precision)
+        packed_table.append([task, *packed_rates(plain_half, engines["torch, bfloat16"], cluster)])
         ways: dict[str, Callable[[], Any]] = {
             f"Hugging Face, batches of {size}": partial(baseline, model, tokenizer, cluster, size)
             for size in (1, BATCH)
@@ -174,6 +192,10 @@ def main() -> None:
         ]
     print_table(
         ["task", "way", "rows/s", "against batches of 1", f"against batches of {BATCH}"], table
+    )
+    print_table(
+        ["bfloat16", "as torch does it, rows/s", "weights packed for oneDNN, rows/s", "ratio"],
+        packed_table,
     )
 
 

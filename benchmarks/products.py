@@ -13,14 +13,16 @@ import torch
 from stopwatch import print_table
 from torch.nn import functional
 
-from biasgrid.inference.engine.one_dnn import linear
+from biasgrid.inference.engine.one_dnn import linear, pack
 
 INPUTS, OUTPUTS = 768, 3072
 ROUNDS = 15
+PACKED = "bfloat16, oneDNN with packed weights"
 WAYS: dict[str, tuple[torch.dtype, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]]] = {
     "float32, as torch does it": (torch.float32, functional.linear),
     "float32, oneDNN": (torch.float32, linear),
     "bfloat16, as torch does it": (torch.bfloat16, functional.linear),
+    PACKED: (torch.bfloat16, linear),
 }
 
 
@@ -32,6 +34,8 @@ def speeds(tokens: int) -> dict[str, float]:
     for _ in range(ROUNDS):
         for way, (dtype, multiply) in WAYS.items():
             one, other = values.to(dtype), weights.to(dtype)
+            if way == PACKED:
+                other = pack(other)
             start = time.process_time()
             for _ in range(repeats):
                 multiply(one, other)

@@ -224,7 +224,7 @@ def test_models_that_another_precision_would_make_much_faster_are_named(grid: Co
     for dataset, times in (("people", 4.4), ("pairs", 2.1)):
         folder = Layout(grid).answers(dataset, "one") / "0123"
         folder.mkdir(parents=True)
-        found = {"auto_is_faster": times, "processor": "a CPU", "drift": drift}
+        found = {"bfloat16_is_faster": times, "processor": "a CPU", "bfloat16_drift": drift}
         (folder / "processor-4567.json").write_text(json.dumps(found))
     words = (
         "4.4 times as fast at matrix products on a CPU; the probabilities in the audit would "

@@ -172,7 +172,7 @@ class Plan:
         cells: its cells, dataset by dataset.
         scorers: the scorers of the texts of cells, dataset by dataset.
         totals: the sums of both.
-        faster: by model a note on `precision: auto`; see `faster_models`.
+        faster: by model a note on `precision: bfloat16`; see `faster_models`.
     """
 
     cells: list[CellPlan]
@@ -483,7 +483,7 @@ def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: Mach
 
 
 def faster_models(config: Config) -> dict[str, str]:
-    """Returns by model a note that `precision: auto` is at least twice as fast.
+    """Returns by model a note that `precision: bfloat16` is at least twice as fast.
 
     Finished jobs have measured this. Empty if the config has another precision than float32.
     """
@@ -493,7 +493,7 @@ def faster_models(config: Config) -> dict[str, str]:
     notes = []
     for model, dataset in config.cells():
         for finding in read_findings(layout.answers(dataset, model)):
-            if "drift" in finding:
-                notes.append((finding["auto_is_faster"], model, precision_note(finding)))
+            if "bfloat16_drift" in finding:
+                notes.append((finding["bfloat16_is_faster"], model, precision_note(finding)))
     # Sorted by gain, so that the cell with the largest gain decides the note of its model.
     return {model: note for _, model, note in sorted(notes)}

@@ -16,6 +16,7 @@ from biasgrid.inference.engine.autotune import (
     power_of_two,
     time_kernels,
 )
+from biasgrid.inference.engine.hardware import multiplies_bfloat16
 from biasgrid.inference.engine.one_dnn import has_one_dnn
 from biasgrid.inference.engine.processor_findings import (
     find_once,
@@ -59,24 +60,29 @@ def test_the_faster_products_are_taken(processor: str, monkeypatch: pytest.Monke
     milliseconds, products, times = MILLISECONDS[processor]
     # Of times that are given no product is computed: each torch may do.
     monkeypatch.setattr("biasgrid.inference.engine.one_dnn.has_one_dnn", lambda: True)
+    monkeypatch.setattr("biasgrid.inference.engine.one_dnn.multiplies_bfloat16", lambda _: False)
+    monkeypatch.setattr("biasgrid.inference.engine.autotune.multiplies_bfloat16", lambda _: True)
     timed(monkeypatch, milliseconds)
-    found = time_kernels(Layers(), "bfloat16")  # type: ignore[arg-type]
-    assert (found["products"], found["auto_is_faster"]) == (products, times)
+    found = time_kernels(Layers())  # type: ignore[arg-type]
+    assert (found["products"], found["bfloat16_is_faster"]) == (products, times)
     assert found["layer"] == [32, 8]
 
 
 def test_a_layer_of_the_model_is_timed_and_not_that_over_the_vocabulary() -> None:
     model = Layers()
     assert largest_layer(model) is model.large
-    found = time_kernels(model, "float32")  # type: ignore[arg-type]
-    assert set(found["milliseconds"]) == {"torch", "oneDNN"} if has_one_dnn() else {"torch"}
+    found = time_kernels(model)  # type: ignore[arg-type]
+    kernels = {"torch"} | ({"oneDNN"} if has_one_dnn() else set())
+    if multiplies_bfloat16(model.device):
+        kernels.add("bfloat16")
+    assert set(found["milliseconds"]) == kernels
     assert min(found["milliseconds"].values()) >= 0
 
 
 def test_a_model_without_linear_layers_takes_torchs_products() -> None:
     model: Any = torch.nn.Embedding(2, 2)
     model.device = torch.device("cpu")
-    assert time_kernels(model, "bfloat16")["products"] == "torch"
+    assert time_kernels(model)["products"] == "torch"
 
 
 def test_what_was_found_is_kept_and_found_anew_where_the_file_is_damaged(tmp_path: Path) -> None:
@@ -138,7 +144,7 @@ def test_the_effect_of_half_precision_is_reported_and_numbers_stay(
     monkeypatch.setattr("biasgrid.inference.engine.autotune.multiplies_bfloat16", lambda _: True)
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.8})
     plain = ours.predict()
-    assert not any("drift" in found for found in read_findings(ours.answers))
+    assert not any("bfloat16_drift" in found for found in read_findings(ours.answers))
     for file in ours.answers.glob("*/processor-*.json"):
         file.unlink()
     timed(monkeypatch, {"torch": 1.0, "oneDNN": 1.0, "bfloat16": 0.2})
@@ -146,6 +152,8 @@ def test_the_effect_of_half_precision_is_reported_and_numbers_stay(
         told = ours.predict_anew()
     check_alike(told, plain)
     (found,) = read_findings(ours.answers)
-    assert 0 < found["drift"]["mean_drift"] <= found["drift"]["largest_drift"] < 0.1
-    assert f"precision: auto would be {precision_note(found)}" in caplog.text
+    assert (
+        0 < found["bfloat16_drift"]["mean_drift"] <= found["bfloat16_drift"]["largest_drift"] < 0.1
+    )
+    assert f"precision: bfloat16 would be {precision_note(found)}" in caplog.text
     assert precision_note(found).startswith("5.0 times as fast at matrix products on ")

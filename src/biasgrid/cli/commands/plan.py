@@ -199,7 +199,7 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
     if any(figure.value is None for figure in figures):
         lines.append(MEANINGS["-"])
     for model, precision in planned.faster.items():
-        lines.append(f"{model}: precision: auto would be {precision}")
+        lines.append(f"{model}: precision: bfloat16 would be {precision}")
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional
 
 from biasgrid.inference.engine.hardware import multiplies_bfloat16
-from biasgrid.inference.engine.one_dnn import linear, one_dnn_computes
+from biasgrid.inference.engine.one_dnn import linear, one_dnn_computes, pack
 from biasgrid.inference.engine.processor_findings import PROCESSOR, find_once
 from biasgrid.inference.engine.settings import InferenceSettings
 
@@ -94,21 +94,19 @@ def processor_name(device: torch.device) -> str:
 def cached_tuning(
     model: PreTrainedModel,
     settings: InferenceSettings,
-    find: Callable[[str], dict[str, Any]] | None = None,
+    find: Callable[[], dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Returns the findings of `time_kernels`, from a file if a shard of the cell has made it.
 
     Args:
         model: the model, in float32.
         settings: its settings.
-        find: returns the findings for the precision that `auto` means here; by default it is
-            `time_kernels`.
+        find: returns the findings; by default those of `time_kernels`.
     """
-    auto = "bfloat16" if multiplies_bfloat16(model.device) else "float32"
     file = None
     if settings.cell_cache is not None:
         file = settings.cell_cache / tuning_file_name(model.device, model, settings.threads)
-    return find_once(file, lambda: find(auto) if find else time_kernels(model, auto))
+    return find_once(file, find or (lambda: time_kernels(model)))
 
 
 def tuning_file_name(device: torch.device, model: PreTrainedModel, threads: int) -> str:
@@ -134,35 +132,30 @@ def largest_layer(model: torch.nn.Module) -> torch.nn.Linear | None:
 
 
 @torch.inference_mode()
-def time_kernels(model: PreTrainedModel, auto: str) -> dict[str, Any]:
+def time_kernels(model: PreTrainedModel) -> dict[str, Any]:
     """Times matrix products of a float32 model's largest layer, for some tens of milliseconds.
-
-    Args:
-        model: the model.
-        auto: the precision that `auto` means on its device.
 
     Returns:
         `processor`, its name; `products`, the library for float32 (`torch` or `oneDNN`); and
-        `auto_is_faster`, the speed of `auto` divided by that of `products`. For a model with linear
-        layers also `layer`, the shape of the largest one, and `milliseconds` by kernel.
+        `bfloat16_is_faster`, the speed of bfloat16 divided by that of `products`, 1 where the
+        device only emulates it. For a model with linear layers also `layer`, the shape of the
+        largest one, and `milliseconds` by kernel.
     """
     layer, device = largest_layer(model), model.device
     findings: dict[str, Any] = {
         "processor": processor_name(device),
         "products": "torch",
-        "auto_is_faster": 1.0,
+        "bfloat16_is_faster": 1.0,
     }
     if layer is None:
         return findings
     values = torch.randn(TIMED_TOKENS, layer.in_features, device=device)
     weight = layer.weight.detach()
     kernels: dict[str, Callable[[], object]] = {"torch": lambda: functional.linear(values, weight)}
-    if one_dnn_computes(weight):
+    if one_dnn_computes(device, torch.float32):
         kernels["oneDNN"] = lambda: linear(values, weight)
-    if auto != "float32":
-        dtype = getattr(torch, auto)
-        auto_values, auto_weight = values.to(dtype), weight.to(dtype)
-        kernels[auto] = lambda: functional.linear(auto_values, auto_weight)
+    if multiplies_bfloat16(device):
+        kernels["bfloat16"] = bfloat16_kernel(values, weight)
     seconds = shortest_seconds(kernels, device)
     times = {kernel: 1e3 * shortest for kernel, shortest in seconds.items()}
     if times["torch"] > MUCH_FASTER * times.get("oneDNN", float("inf")):
@@ -170,8 +163,17 @@ def time_kernels(model: PreTrainedModel, auto: str) -> dict[str, Any]:
     fastest = times[findings["products"]]
     findings["layer"] = list(weight.shape)
     findings["milliseconds"] = {kernel: round(shortest, 3) for kernel, shortest in times.items()}
-    findings["auto_is_faster"] = round(fastest / times.get(auto, fastest), 2)
+    findings["bfloat16_is_faster"] = round(fastest / times.get("bfloat16", fastest), 2)
     return findings
+
+
+def bfloat16_kernel(values: torch.Tensor, weight: torch.Tensor) -> Callable[[], torch.Tensor]:
+    """Returns the product of a float32 layer as it is computed with `precision: bfloat16`."""
+    inputs, own_weight = values.bfloat16(), weight.bfloat16()
+    if one_dnn_computes(weight.device, torch.bfloat16):
+        packed = pack(own_weight)
+        return lambda: linear(inputs, packed)
+    return lambda: functional.linear(inputs, own_weight)
 
 
 def shortest_seconds(

@@ -43,7 +43,7 @@ from biasgrid.inference.engine.hardware import (
     set_precision,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once
-from biasgrid.inference.engine.one_dnn import use_one_dnn
+from biasgrid.inference.engine.one_dnn import untimed_products, use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import (
     check_tokens,
     embedding_count,
@@ -298,23 +298,23 @@ class LocalBackEnd(BackEnd):
         return back_end
 
     def choose_products(self, sample: pl.DataFrame, exact: pl.DataFrame) -> None:
-        """Sets `products` to the fastest library for float32; `torch` for any other precision.
+        """Sets `products` to the library for the precision; for float32 to the fastest one.
 
-        The first shard of a cell measures it, later ones use its result. If `precision: auto` would
-        be much faster, its speed and drift are logged.
+        The first shard of a cell measures it, later ones use its result. If `precision: bfloat16`
+        would be much faster, its speed and drift are logged.
 
         Args:
             sample: the audited instances.
             exact: their answers, see `answer_alone`.
         """
         if self.precision != "float32":
-            self.products = "torch"
+            self.products = untimed_products(self.precision, self.model.device)
             return
 
-        def find(auto: str) -> dict[str, Any]:
-            findings = time_kernels(self.model, auto)
-            if findings["auto_is_faster"] >= REPORTED_SPEEDUP:
-                findings["drift"] = self._drift(sample, exact, auto)
+        def find() -> dict[str, Any]:
+            findings = time_kernels(self.model)
+            if findings["bfloat16_is_faster"] >= REPORTED_SPEEDUP:
+                findings["bfloat16_drift"] = self._drift(sample, exact)
             return findings
 
         findings = cached_tuning(self.model, self.settings, find)
@@ -324,17 +324,17 @@ class LocalBackEnd(BackEnd):
             self.products,
             findings["processor"],
         )
-        if "drift" in findings:
-            logger.info("precision: auto would be %s", precision_note(findings))
+        if "bfloat16_drift" in findings:
+            logger.info("precision: bfloat16 would be %s", precision_note(findings))
 
-    def _drift(self, sample: pl.DataFrame, exact: pl.DataFrame, precision: str) -> dict[str, float]:
-        """Returns how far answers in another precision are from exact ones.
+    def _drift(self, sample: pl.DataFrame, exact: pl.DataFrame) -> dict[str, float]:
+        """Returns how far answers in bfloat16 are from exact ones.
 
         The weights are turned and put back, so that the model is as before, also after an error.
         """
         tensors = self.model.state_dict(keep_vars=True).values()
         weights = [tensor.data for tensor in tensors]
-        set_precision(self.model, precision)
+        set_precision(self.model, "bfloat16")
         try:
             drift = measure_drift(self.answer_alone(sample), exact)
         finally:

@@ -18,7 +18,7 @@ from biasgrid.base.files import write_text
 PROCESSOR = "processor-"
 """How the names of files begin that have the findings about a type of processor."""
 REPORTED_SPEEDUP = 2.0
-"""How many times as fast `precision: auto` must be to be reported."""
+"""How many times as fast `precision: bfloat16` must be to be reported."""
 
 
 def find_once(file: Path | None, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -56,14 +56,14 @@ def read_findings(answers: Path) -> Iterator[dict[str, Any]]:
 
 
 def precision_note(findings: dict[str, Any]) -> str:
-    """Describes the speed of `precision: auto`, and how far it would change answers.
+    """Describes the speed of `precision: bfloat16`, and how far it would change answers.
 
     Args:
-        findings: see `autotune.time_kernels`; with `drift`, see `audit.measure_drift`.
+        findings: see `autotune.time_kernels`; with `bfloat16_drift`, see `audit.measure_drift`.
     """
-    drift = findings["drift"]
+    drift = findings["bfloat16_drift"]
     return (
-        f"{findings['auto_is_faster']} times as fast at matrix products on "
+        f"{findings['bfloat16_is_faster']} times as fast at matrix products on "
         f"{findings['processor']}; the probabilities in the audit would change by up to "
         f"{drift['largest_drift']:.2g}, {drift['mean_drift']:.2g} on average"
     )
