@@ -41,7 +41,7 @@ from biasgrid.inference.engine.hardware import (
     warn_if_emulated,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once, once
-from biasgrid.inference.engine.one_dnn import use_one_dnn
+from biasgrid.inference.engine.one_dnn import untimed_products, use_one_dnn
 from biasgrid.inference.engine.out_of_vocabulary import embedding_count
 from biasgrid.inference.engine.settings import InferenceSettings
 from biasgrid.inference.input_counts import InputCounts
@@ -187,16 +187,17 @@ class TextGeneration(BackEnd):
             back_end.writer = back_end.writer.fit(padding, exact=is_exact)
         back_end.audit = back_end.make_audit(exact)
         set_precision(model, back_end.precision)
+        if back_end.products == "oneDNN":
+            use_one_dnn(model)
         # The audit has read prompts, too.
         back_end.inputs = InputCounts()
         return back_end
 
     def choose_products(self) -> None:
-        """Sets `products` to the fastest library for float32; `torch` for any other precision."""
+        """Sets `products` to the library for the precision; for float32 to the fastest one."""
+        self.products = untimed_products(self.precision, self.model.device)
         if self.precision == "float32":
             self.products = cached_tuning(self.model, self.settings)["products"]
-        if self.products == "oneDNN":
-            use_one_dnn(self.model)
 
     def check_and_sample(self, instances: pl.DataFrame) -> pl.DataFrame | None:
         """Checks all prompts, and answers a sample of them one row at a time.
