@@ -19,8 +19,11 @@ from project import ROOT
 from small_grid import inputs_of, job
 from small_tables import predictions_of
 
+from biasgrid.base.references import load_reference
 from biasgrid.config import parse_config
 from biasgrid.inference.checkpoints.fetch import make_keys_record, make_record
+from biasgrid.inference.engine.settings import ModelSettings
+from biasgrid.inference.models.prerequisites import find_or_keep, write_capabilities
 from biasgrid.report.findings import Finding, findings
 from biasgrid.runs.inputs.cells import CellInputs
 from biasgrid.runs.inputs.models import ModelInputs
@@ -180,7 +183,25 @@ class Pipeline:
             "lists_digest": None,
             "precision": "float32",
         }
-        self.run("predict", self.cells.predict_files(self.job), outputs, params)
+        files = self.cells.predict_files(self.job)
+        if files["capabilities"]:
+            self.find_capabilities(files["capabilities"])
+        self.run("predict", files, outputs, params)
+
+    def find_capabilities(self, file: Path) -> None:
+        """Finds out what the model can do, as rule capabilities does."""
+        models = ModelInputs(self.inputs)
+        settings = ModelSettings(
+            model=MODEL,
+            task=models.task(self.job),
+            precision="float32",
+            device="cpu",
+            section=self.config["models"][MODEL],
+        )
+        probe = load_reference(models.probe_reference(self.job))
+        record, answers = json.loads(self.record.read_text()), models.probed_answers(self.job)
+        capabilities = find_or_keep(probe, record, settings, answers, file)
+        write_capabilities(file, self.record, capabilities)
 
     def write_predictions(self, answer: Answer) -> None:
         """Writes what a model with weights would say."""
