@@ -1,11 +1,14 @@
 """The precision in which models compute."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from shards import Cell, hook_model
 from tiny_checkpoints import TOKENIZERS
 from transformers import AutoModelForMaskedLM
@@ -16,10 +19,32 @@ from biasgrid.tables.files import read_provenance
 TASK = "fill-mask"
 
 
-def test_auto_is_float32_for_models_that_do_not_write(cell: Callable[[str, str], Cell]) -> None:
-    ours = cell("bert", TASK)
-    ours.predict(precision="auto")
-    assert read_provenance(ours.out)["precision"] == "float32"
+@pytest.mark.parametrize("task", [TASK, "question-answering"])
+def test_auto_is_float32_for_models_that_do_not_write(
+    cell: Callable[[str, str], Cell], task: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("biasgrid.inference.engine.hardware.multiplies_bfloat16", lambda _: True)
+    ours = cell("bert", task)
+    in_16_bits = copytree(ours.checkpoint, tmp_path / "in-16-bits")
+    weights = in_16_bits / "model.safetensors"
+    save_file({name: tensor.bfloat16() for name, tensor in load_file(weights).items()}, weights)
+    for published in (ours, replace(ours, checkpoint=in_16_bits)):
+        published.predict(precision="auto")
+        assert read_provenance(published.out)["precision"] == "float32"
+
+
+@pytest.mark.parametrize("multiplies", [True, False])
+def test_a_processor_that_emulates_bfloat16_warns(
+    cell: Callable[[str, str], Cell],
+    multiplies: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(
+        "biasgrid.inference.engine.hardware.multiplies_bfloat16", lambda _: multiplies
+    )
+    cell("bert", TASK).predict_anew(precision="bfloat16")
+    assert ("which this processor only emulates" in caplog.text) is not multiplies
 
 
 @pytest.mark.parametrize("precision", ["float16", "bfloat16"])

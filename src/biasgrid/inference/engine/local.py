@@ -41,6 +41,7 @@ from biasgrid.inference.engine.hardware import (
     device_name,
     gpu_peak_memory,
     set_precision,
+    warn_if_emulated,
 )
 from biasgrid.inference.engine.loading import load_once, load_tokenizer_once
 from biasgrid.inference.engine.one_dnn import untimed_products, use_one_dnn
@@ -292,6 +293,7 @@ class LocalBackEnd(BackEnd):
         back_end.choose_products(sample, exact)
         facts = {"products": back_end.products, "token_budget": back_end.token_budget}
         back_end.audit = SampleAudit(exact, back_end.precision, facts)
+        warn_if_emulated(back_end.precision, back_end.model.device, settings.model)
         set_precision(back_end.model, back_end.precision)
         if back_end.products == "oneDNN":
             use_one_dnn(back_end.model)
