@@ -93,9 +93,10 @@ def save_writer(
     template: str | None = None,
     positions: int = 256,
     ends: float = 1,
+    dtype: torch.dtype = torch.float32,
 ) -> Path:
     """Writes a causal language model whose random weights are large enough for its answers to
-    differ.
+    differ; it is published in `dtype`.
 
     With `ends` the weights of the token that ends a text are as many times as large: some 10 end
     most texts soon, which go on to their limit otherwise.
@@ -123,7 +124,7 @@ def save_writer(
     model.get_output_embeddings().weight.data[1] *= ends
     # What a checkpoint suggests must change nothing.
     model.generation_config.update(do_sample=True, top_k=2, temperature=0.2, repetition_penalty=5.0)
-    model.save_pretrained(folder)
+    model.to(dtype).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 

@@ -63,8 +63,8 @@ def find_or_keep(
     """
     subject = probe.subject(record, settings, answers)
     if earlier.exists():
-        content: dict[str, Any] = read_run_json(earlier, "what a model can do")
-        if content.get(PROBED_SUBJECT) == subject:
+        content = read_run_json(earlier, "what a model can do")
+        if isinstance(content, dict) and content.get(PROBED_SUBJECT) == subject:
             return content
     return {**probe.find(record, settings, answers), PROBED_SUBJECT: subject}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -138,9 +138,10 @@ def find_generation_capabilities(
     device = choose_device(settings.device)
     name = digest([probed_subject(record, settings, answers), processor_name(device)])
     file = cache_folder() / "capabilities" / f"{name}.json"
+    names = [field.name for field in fields(GenerationCapabilities)]
     capabilities: dict[str, Any] = {}
     try:
-        capabilities = find_once(file, lambda: try_out(record, settings, answers))
+        capabilities = find_once(file, lambda: try_out(record, settings, answers), names)
     # The folder of the cache need not be one that can be written to.
     except OSError as error:
         logger.info("what the model can do is not kept: %s", error)
