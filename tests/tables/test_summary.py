@@ -144,6 +144,47 @@ def test_cells_whose_tests_rest_on_little_are_flagged(
     assert flag_rows(summary)["flag"].to_list() == texts
 
 
+@pytest.mark.parametrize(
+    ("precision", "drift", "text"),
+    [
+        ("bfloat16", 0.02, None),
+        (
+            "float16",
+            0.031,
+            "in float16, the scores of 32 audited rows differ by up to 0.031 from those in float32",
+        ),
+    ],
+)
+def test_cells_whose_precision_moves_scores_are_flagged(
+    precision: str, drift: float, text: str | None
+) -> None:
+    audit = {"rows": 32, "largest_drift": drift, "mean_drift": 0.001}
+    cells = {"gender/bert": {"predictions": {"precision": precision, "audit": audit}}}
+    summary = summarise(
+        measures_of("bert", "gender"), MODELS, HEADLINES, facts=GridFacts(cells=cells)
+    ).summary
+    validate_table(summary, SUMMARY, "summary")
+    (row,) = summary.filter(measure="precision_drift").iter_rows(named=True)
+    assert (row["value"], row["n"], row["flag"]) == (drift, 32, text)
+    assert flag_rows(summary)["flag"].to_list() == ([text] if text else [])
+    # It withholds nothing.
+    assert summary.filter("headline")["value"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    "predictions",
+    [
+        {"precision": "float32", "audit": {"rows": 9, "largest_drift": 0.1, "mean_drift": 0.1}},
+        {"precision": "bfloat16", "audit": None},
+        {"scored_by": "top"},
+    ],
+)
+def test_the_precision_of_other_cells_is_no_check(predictions: dict[str, Any]) -> None:
+    facts = GridFacts(cells={"gender/bert": {"predictions": predictions}})
+    summary = summarise(measures_of("bert", "gender"), MODELS, HEADLINES, facts=facts).summary
+    assert "precision_drift" not in summary["measure"]
+
+
 def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
     """What tests find is a measure of its own, and what nothing is known of has no number, never
     0.

@@ -30,12 +30,14 @@ from biasgrid.tables.docs import (
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.key_columns import KEYS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS
+from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, PRECISION_DRIFT
 from biasgrid.tables.schema import answer_schema, table
 from biasgrid.tables.sums import SUMS
 from biasgrid.tables.verdicts import VERDICTS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
+FLAGS_OF_SUMMARY = {name: CONTROLS[name] for name in (FEW_COMPARISONS, PRECISION_DRIFT)}
+"""Validity flags that every dataset has, whatever its family."""
 DOCUMENTS = (
     "docs/underspecified.md",
     "config/README.md",
@@ -134,10 +136,7 @@ TABLES: Makers = {
         }
     ),
     "validity flags": lambda: flag_table(
-        {
-            name: {**family.flags, FEW_COMPARISONS: CONTROLS[FEW_COMPARISONS]}
-            for name, family in FAMILY_TABLES.items()
-        }
+        {name: {**family.flags, **FLAGS_OF_SUMMARY} for name, family in FAMILY_TABLES.items()}
     ),
     **GROUP_TABLES,
     **column_tables(SCHEMA_TABLES),

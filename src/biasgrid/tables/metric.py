@@ -470,9 +470,11 @@ RANDOM = "random answers"
 """The name of controls whose model answers at random; no dataset can have this name."""
 FEW_COMPARISONS = "few_comparisons"
 """The validity flag of cells whose tests rest on few comparisons; only the summary has it."""
-CONTROLS = read_definitions(SHARED).select("controls", "control_sizes", "comparisons")
-"""Measures in the summary of a dataset besides its own: about its negative controls, and
-`FEW_COMPARISONS`.
+PRECISION_DRIFT = "precision_drift"
+"""The validity flag of cells that were not answered in float32; only the summary has it."""
+CONTROLS = read_definitions(SHARED).select("controls", "control_sizes", "comparisons", "arithmetic")
+"""Measures in the summary of a dataset besides its own: about its negative controls,
+`FEW_COMPARISONS` and `PRECISION_DRIFT`.
 """
 
 

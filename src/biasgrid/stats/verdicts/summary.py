@@ -10,8 +10,9 @@ import polars as pl
 
 from biasgrid.stats.verdicts.counts import CELL_KEYS, counted_tests, significant_tests
 from biasgrid.stats.verdicts.verdict import verdicts
-from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
+from biasgrid.tables.claims.facts import NO_FACTS, CellFacts, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
+from biasgrid.tables.claims.precision import is_inexact
 from biasgrid.tables.controls import (
     NUMBER_TYPES,
     ROW_NAMES,
@@ -19,7 +20,13 @@ from biasgrid.tables.controls import (
     withheld_together,
 )
 from biasgrid.tables.measures import SUMMARY, rows_about_wholes
-from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, NO_CONTROLS, Controls
+from biasgrid.tables.metric import (
+    CONTROLS,
+    FEW_COMPARISONS,
+    NO_CONTROLS,
+    PRECISION_DRIFT,
+    Controls,
+)
 from biasgrid.tables.summary import (
     ItemsPlanner,
     MarksOfDatasets,
@@ -34,6 +41,8 @@ NOISE_UNKNOWN = (
     "noise alone puts it above 0, and nobody knows how far: too few associations have two clusters"
 )
 """The flag of a number that is withheld because its part of noise is unknown."""
+FLAG_TYPES = {**ROW_NAMES, **NUMBER_TYPES, "flag": pl.String}
+"""The columns of rows of flags."""
 OVER_TERMS = "terms"
 """`generalises_to` of rows that are no numbers of their own, see `summarise`."""
 
@@ -69,7 +78,7 @@ def summarise(
             options.
         marks: the marks by dataset and measure.
         controls: which of the cells are negative controls.
-        facts: the facts of the grid that verdicts and `few_comparisons` need.
+        facts: the facts of the grid that verdicts and the flags of the summary need.
         plan_items: the planning formula, see `with_marks`.
         sizes: the sizes of associations compared with controls, from
             `stats.compare.controls.sizes_against_controls`; None for no such rows.
@@ -95,7 +104,7 @@ def summarise(
     tables.append(control_results(wholes, test_counts, controls, corrected_for))
     if sizes is not None:
         tables.append(sizes)
-    tables.append(few_comparisons(tests, facts.units))
+    tables += [few_comparisons(tests, facts.units), precision_drifts(facts.cells)]
     rows = pl.concat(tables, how="diagonal_relaxed")
     lines = rows.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = rows.select(CELL_KEYS).unique(maintain_order=True).rows()
@@ -155,8 +164,33 @@ def few_comparisons(tests: pl.DataFrame, units: Mapping[str, str]) -> pl.DataFra
         if median < limit.value:
             flag = limit.problem.format(value=median, flag=units[dataset], limit=limit.value)
             rows.append((model, dataset, FEW_COMPARISONS, "", median, count, 0, flag))
-    schema = {**ROW_NAMES, **NUMBER_TYPES, "flag": pl.String}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=FLAG_TYPES, orient="row")
+
+
+def precision_drifts(cells: CellFacts) -> pl.DataFrame:
+    """Returns a row for each cell that was answered in another precision than float32 and audited.
+
+    Args:
+        cells: the provenance of each cell's measures, by `DATASET/MODEL`.
+
+    Returns:
+        `model`, `dataset`, `measure` (`precision_drift`), `options`, `value` (the largest
+        difference), `n` (the number of audited rows), `left_out` and `flag`, null up to the limit.
+    """
+    limit = CONTROLS[PRECISION_DRIFT].required_limit
+    rows = []
+    for cell, facts in cells.items():
+        predictions = facts.get("predictions", {})
+        audit = predictions.get("audit")
+        if not is_inexact(predictions) or audit is None:
+            continue
+        dataset, _, model = cell.partition("/")
+        drift, row_count = audit["largest_drift"], audit["rows"]
+        flag = None
+        if drift > limit.value:
+            flag = limit.problem.format(value=drift, n=row_count, flag=predictions["precision"])
+        rows.append((model, dataset, PRECISION_DRIFT, "", drift, row_count, 0, flag))
+    return pl.DataFrame(rows, schema=FLAG_TYPES, orient="row")
 
 
 def with_known_noise(wholes: pl.DataFrame) -> pl.DataFrame:
