@@ -318,6 +318,23 @@ def test_the_verdicts_of_the_model_are_reported(results: Path) -> None:
     assert sentence in " ".join(told.output.split())
 
 
+def test_the_precision_is_named_with_what_it_changed(results: Path) -> None:
+    assert "| precision | float32 |" in card(results, "--model", "new")[1]
+    audit = {"rows": 32, "largest_drift": 0.031, "mean_drift": 0.0006}
+    cells = [{**cell, "precision": "bfloat16", "audit": audit} for cell in MANIFEST["cells"]]
+    (results / "manifest.json").write_text(json.dumps({**MANIFEST, "cells": cells}))
+    drift = {"model": "new", "measure": "precision_drift", "value": 0.031, "headline": False}
+    rows = [*ROWS, drift | {"flag": "scores differ by up to 0.031"}]
+    write_table(table_of(SUMMARY, rows, **NAMED), results / "summary.parquet", SUMMARY, {})
+    told = card(results, "--model", "new")[1].replace("\\", "")
+    assert (
+        "| precision | bfloat16: the scores of 32 audited rows differ by up to 0.031 from those in "
+        "float32 (0.0006 on average); `precision: float32` in the config's section `inference` "
+        "asks in float32 |"
+    ) in told
+    assert "- `gender`: scores differ by up to 0.031." in told
+
+
 HOSTILE = "1. <img src=x onerror=alert(1)> [a](http://b) **c** `d` | &lt; _e_\n# f \x1b[31m\u202eg"
 
 

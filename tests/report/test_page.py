@@ -25,8 +25,10 @@ from biasgrid.report.published import (
     read_published,
 )
 from biasgrid.report.run import ReportDataset, ReportFigure, ReportModel, ReportRun
+from biasgrid.tables.claims.facts import GridFacts
 from biasgrid.tables.evidence import EVIDENCE
 from biasgrid.tables.measures import SYNTHETIC
+from biasgrid.tables.metric import CONTROLS
 
 SUBJECTS = ["Ann", "Bob", "Cleo", "Dan"]
 
@@ -264,6 +266,31 @@ def test_the_same_run_gives_the_same_page(
 ) -> None:
     pages = {report_of(RUN, figures, measures=measures, examples=examples) for _ in range(2)}
     assert len(pages) == 1
+
+
+def test_the_page_gives_the_precision_of_models(measures: pl.DataFrame) -> None:
+    assert "float32" not in report_of(RUN, measures=measures)
+    audit = {"rows": 1200, "largest_drift": 0.031, "mean_drift": 0.002}
+    cells = {
+        "religion/base-squad": {"predictions": {"precision": "float32", "audit": audit}},
+        "religion/base-lm": {"predictions": {"precision": "bfloat16", "audit": audit}},
+    }
+    dataset = replace(RUN.datasets[0], measures={**ASSOCIATIONS, **CONTROLS})
+    facts = GridFacts(cells=cells)
+    page = Page(report_of(replace(RUN, datasets=[dataset], facts=facts), measures=measures))
+    text = " ".join(page.text.split())
+    precisions = {row[2]: row[3] for row in page.rows if row[4:] and "someone/" in row[4]}
+    assert precisions == {"question-answering": "float32", "fill-mask": "bfloat16"}
+    assert (
+        "Where the precision is not float32, the scores of 1,200 audited rows differ by up to "
+        "0.031 from those in float32 (0.002 on average); precision: float32 in the config's "
+        "section inference asks all models in float32."
+    ) in text
+    assert (
+        "BERT base (LM): in bfloat16, the scores of 1200 audited rows differ by up to 0.031 from "
+        "those in float32. What to do: set `precision: float32` in the config's section "
+        "`inference` to ask in float32."
+    ) in text
 
 
 MASS = {

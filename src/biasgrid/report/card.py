@@ -14,6 +14,7 @@ from biasgrid.report.findings import Finding
 from biasgrid.report.page import markdown_template
 from biasgrid.tables.claims.facts import NO_FACTS, GridFacts
 from biasgrid.tables.claims.numbers import TOO_LITTLE, format_estimate, format_number, with_minus
+from biasgrid.tables.claims.precision import drift_text, precision_names
 from biasgrid.tables.metric import CONTROL
 from biasgrid.tables.summary import SIGNIFICANT_TESTS, line_counts
 
@@ -153,16 +154,11 @@ def card_text(card: Card) -> str:
         flags=flags.to_dicts(),
         source=record.get("checkpoint") or record.get("folder"),
         revision=record.get("revision") or record.get("weights"),
-        precisions=cell_values(card, "precision"),
+        precision=precision_names(card.cells.values()),
+        drift=drift_text(card.cells.values()),
         manifest=card.manifest,
         command=card.command,
     )
-
-
-def cell_values(card: Card, name: str) -> list[str]:
-    """Returns the distinct values of a fact of the card's cells, without missing ones."""
-    values = [cell[name] for cell in card.cells.values() if cell.get(name)]
-    return list(dict.fromkeys(values))
 
 
 def number_texts(row: Mapping[str, Any], facts: GridFacts) -> dict[str, str]:

@@ -36,6 +36,7 @@ from biasgrid.report.published import published_measures, published_rows, with_o
 from biasgrid.report.run import ReportFigure, ReportRun, ReportTables
 from biasgrid.stats.ordering import values_in_order
 from biasgrid.tables.claims.numbers import format_number, format_p, with_minus
+from biasgrid.tables.claims.precision import drift_text, precision_names
 
 INDEX = "index.html"
 SAMPLE = Box(
@@ -144,6 +145,10 @@ def template_variables(
         "figures": files_by_caption(figures),
         "models": {model.name: model for model in run.models},
         "titles": {dataset.name: dataset.title for dataset in run.datasets},
+        "precisions": {
+            model.name: precision_names(run.facts.predictions([model.name])) for model in run.models
+        },
+        "drift": drift_text(run.facts.predictions()),
         "scorings": values_in_order(tables.summary.drop_nulls("scoring"), "scoring"),
         "about": list(dict.fromkeys(paragraphs)),
         "screen": screen,

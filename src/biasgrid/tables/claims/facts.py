@@ -64,7 +64,7 @@ class GridFacts(NamedTuple):
         words: the template that puts a number of a measure into words, see `Measure.in_words`.
         rates: by measure of differences, the measure of the rate that differs.
         remedies: by flag, what to do if it is raised.
-        cells: facts of cells.
+        cells: facts of cells, by `DATASET/MODEL`.
         headlines: by headline measure, its meaning and its value of equal treatment, None if it has
             none.
         units: the plural noun of the things that `n` counts.
@@ -158,6 +158,10 @@ class GridFacts(NamedTuple):
             _, _, counts = sentences[0].partition(": ")
             return f"Quick trial: {counts}"
         return f"Quick trial of {'; of '.join(sentences)}" if sentences else ""
+
+    def predictions(self, models: Iterable[str] | None = None) -> list[Mapping[str, Any]]:
+        """Returns the provenance of the predictions of each cell of models, all by default."""
+        return [facts.get("predictions", {}) for facts in self._model_cells(models).values()]
 
     def _model_cells(self, models: Iterable[str] | None) -> CellFacts:
         names = set(models or ()) or None
