@@ -27,6 +27,7 @@ EXPECTED_BY_ERROR = {
     "less_than": "a number less than {lt:g}",
     "less_than_equal": "a number of at most {le:g}",
     "list_type": "a list, such as [a, b]",
+    "string_too_short": "{min_length} or more characters",
     "too_long": "at most {max_length} entries",
     "too_short": "{min_length} or more entries",
 }
@@ -37,10 +38,12 @@ KeyPath = tuple[int | str, ...]
 FileContent = TypeVar("FileContent", bound=BaseModel)
 
 
-def validate_content(kind: type[FileContent], content: Any, file: str) -> FileContent:
+def validate_content(
+    kind: type[FileContent], content: Any, file: str, context: Any = None
+) -> FileContent:
     """Returns the content of a file as a model; raises InputError with all faults and places."""
     try:
-        return kind.model_validate(content)
+        return kind.model_validate(content, context=context)
     except ValidationError as error:
         raise InputError(as_fault(detail, file) for detail in error.errors()) from None
 

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
+from biasgrid.base.messages import validate_content
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config, read_config
 from biasgrid.config.registry import load_registry
@@ -119,7 +120,8 @@ def answered_sections(
     selected = {"models": names, "datasets": list(datasets)}
     whole = {**content, "datasets": datasets, "run": selected}
     # Only the sections are checked: models need not answer all the datasets that are selected.
-    config = Config.model_validate(whole, context=load_registry([], "the config template"))
+    source = "the command line"
+    config = validate_content(Config, whole, source, load_registry([], source))
     answered = {}
     for name, section in datasets.items():
         if any(config.fits(model, name) for model in names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import missing_path
+from biasgrid.base.messages import validate_content
 from biasgrid.inference.checkpoints.checkpoint import ModelError, read_tokenizer
 from biasgrid.inference.checkpoints.fetch import check_all_read, check_config
 from biasgrid.inference.checkpoints.files import (
@@ -104,14 +106,14 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
     """
     from biasgrid.inference.models.sources.reachable import check_endpoint, only_model
 
-    reference = f"${{{key}}}" if key else None
+    endpoint = {"url": url, "model": "any" if name is None else name}
+    if key is not None:
+        endpoint["key"] = key_reference(key)
+    checked = validate_content(Endpoint, endpoint, "the command line")
     if name is None:
-        name = only_model(url, reference)
+        endpoint["model"] = name = only_model(checked)
     else:
-        check_endpoint(Endpoint(url=url, model=name, key=reference))
-    endpoint = {"url": url, "model": name}
-    if reference is not None:
-        endpoint["key"] = reference
+        check_endpoint(checked)
     section = {
         "task": "text-generation",
         "variant": "llm",
@@ -120,6 +122,22 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
         "endpoint": endpoint,
     }
     return DescribedModel(config_name(name), section, None)
+
+
+def key_reference(variable: str) -> str:
+    """Returns the reference to a variable of the environment, such as `${NAME}`.
+
+    Raises:
+        UserError: there is no such variable, or it is empty. The text is not shown: it is often the
+            key itself.
+    """
+    if not os.environ.get(variable, "").strip():
+        raise UserError(
+            "--key: a value that is not shown, because it may be a secret, and that names no "
+            "variable of the environment; expected the name of a variable that holds the key, such "
+            "as OPENAI_API_KEY, after `export OPENAI_API_KEY=...` in this shell"
+        )
+    return f"${{{variable}}}"
 
 
 def check_is_checkpoint(model: str) -> None:

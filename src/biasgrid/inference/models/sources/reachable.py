@@ -60,19 +60,17 @@ def check_endpoint(endpoint: Endpoint) -> None:
             )
 
 
-def only_model(url: str, key: str | None) -> str:
+def only_model(endpoint: Endpoint) -> str:
     """Returns the name of the only model of a server.
 
     Args:
-        url: its address.
-        key: the reference to the variable of the environment with its key, such as `${KEY}`; None
-            without one.
+        endpoint: the server; its `model` is not read.
 
     Raises:
         InputError: a variable of the environment is not set.
         UserError: nobody answers, or there is not just one model.
     """
-    with server_access({}, {"endpoint": {"url": url, "model": "any", "key": key}}, None) as access:
+    with server_access({}, {"endpoint": endpoint.model_dump()}, None) as access:
         listed = listed_models(access)
         if len(listed) == 1:
             return listed[0]
