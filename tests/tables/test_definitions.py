@@ -73,7 +73,7 @@ def test_every_file_can_be_read(folder: str) -> None:
 def test_flags_and_they_alone_have_limits(folder: str) -> None:
     for section, measures in read_definitions(folder).sections.items():
         assert {measure.limit is not None for measure in measures.values()} == {
-            section in ("flags", "controls", "comparisons", "arithmetic")
+            section in ("flags", "controls", "comparisons", "arithmetic", "served")
         }
 
 

@@ -185,6 +185,30 @@ def test_the_precision_of_other_cells_is_no_check(predictions: dict[str, Any]) -
     assert "precision_drift" not in summary["measure"]
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["gpt-4o-2024-08-06"], None),
+        (["gpt-4o-mini"], "asked for gpt-4o, but answered as gpt-4o-mini"),
+        (
+            ["gpt-4o", "gpt-4o-mini"],
+            "asked for gpt-4o, but answered as gpt-4o and as gpt-4o-mini",
+        ),
+    ],
+)
+def test_cells_that_were_answered_under_other_names_are_flagged(
+    names: list[str], text: str | None
+) -> None:
+    predictions = {"asked_for": "gpt-4o", "answered_as": names}
+    facts = GridFacts(cells={"gender/bert": {"predictions": predictions}})
+    summary = summarise(measures_of("bert", "gender"), MODELS, HEADLINES, facts=facts).summary
+    validate_table(summary, SUMMARY, "summary")
+    (row,) = summary.filter(measure="other_names").iter_rows(named=True)
+    assert (row["n"], row["flag"]) == (len(names), text)
+    assert flag_rows(summary)["flag"].to_list() == ([text] if text else [])
+    assert summary.filter("headline")["value"].null_count() == 0
+
+
 def test_the_summary_says_how_sure_numbers_are_and_what_was_found() -> None:
     """What tests find is a measure of its own, and what nothing is known of has no number, never
     0.

@@ -184,3 +184,25 @@ def test_a_server_that_is_gone_ends_a_run_before_its_first_job_unless_answers_ar
     finally:
         server.listed_models = server.only = None
     assert "top: " + server.url + ": no model 'large' there" in output
+
+
+def test_a_cell_that_another_model_answered_is_flagged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_TESTS", KEY)
+
+    def says(body: dict[str, Any], prompt: str, attempt: int) -> dict[str, Any]:
+        return body | {"model": "large" if server.answered.total() < 20 else "large-mini"}
+
+    with serving(key=KEY, knows={"logprobs"}, says=says) as server:
+        small = config(server)
+        small["run"]["models"] = ["top"]
+        project = Project.create(tmp_path, small)
+        output = project.run()
+    told = "asked for large, but answered as large and as large-mini"
+    logs = [file.read_text() for file in project.folder.glob("results/logs/predict/**/*.log")]
+    assert any(told in log for log in logs)
+    (cell,) = manifest_of(project)["cells"]
+    assert cell["answered_as"] == ["large", "large-mini"]
+    assert told in project.told("summary", "results").stdout
+    assert "Traceback" not in output

@@ -30,13 +30,15 @@ from biasgrid.tables.docs import (
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
 from biasgrid.tables.key_columns import KEYS
 from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTHETIC
-from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, PRECISION_DRIFT
+from biasgrid.tables.metric import CONTROLS, FEW_COMPARISONS, OTHER_NAMES, PRECISION_DRIFT
 from biasgrid.tables.schema import answer_schema, table
 from biasgrid.tables.sums import SUMS
 from biasgrid.tables.verdicts import VERDICTS
 
 FAMILY_TABLES = {name: BUILT_IN.family(name) for name in BUILT_IN.families}
-FLAGS_OF_SUMMARY = {name: CONTROLS[name] for name in (FEW_COMPARISONS, PRECISION_DRIFT)}
+FLAGS_OF_SUMMARY = {
+    name: CONTROLS[name] for name in (FEW_COMPARISONS, PRECISION_DRIFT, OTHER_NAMES)
+}
 """Validity flags that every dataset has, whatever its family."""
 DOCUMENTS = (
     "docs/underspecified.md",

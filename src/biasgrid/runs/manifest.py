@@ -34,6 +34,7 @@ PREDICTION_FACTS = (
     "target_scoring",
     "precision",
     "devices",
+    "answered_as",
     "hardware",
     "audit",
     "dump",

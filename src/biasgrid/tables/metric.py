@@ -472,9 +472,13 @@ FEW_COMPARISONS = "few_comparisons"
 """The validity flag of cells whose tests rest on few comparisons; only the summary has it."""
 PRECISION_DRIFT = "precision_drift"
 """The validity flag of cells that were not answered in float32; only the summary has it."""
-CONTROLS = read_definitions(SHARED).select("controls", "control_sizes", "comparisons", "arithmetic")
+OTHER_NAMES = "other_names"
+"""The validity flag of cells that an endpoint answered under other names; likewise."""
+CONTROLS = read_definitions(SHARED).select(
+    "controls", "control_sizes", "comparisons", "arithmetic", "served"
+)
 """Measures in the summary of a dataset besides its own: about its negative controls,
-`FEW_COMPARISONS` and `PRECISION_DRIFT`.
+`FEW_COMPARISONS`, `PRECISION_DRIFT` and `OTHER_NAMES`.
 """
 
 

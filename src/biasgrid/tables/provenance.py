@@ -23,7 +23,13 @@ from biasgrid.tables.files import OF, REMEDY, TableError, read_facts, read_prove
 LIBRARIES = ("numpy", "polars", "safetensors", "tokenizers", "torch", "transformers")
 KEPT_AS = "kept_as"
 """The fact of predictions that names their shard in the store of kept answers."""
-OF_SHARDS = ("audits", "config", "devices", "hardware", KEPT_AS, OF)
+ANSWERED_AS = "answered_as"
+"""The fact of predictions that has the names under which an endpoint answered; absent for other
+models, and if it gave none.
+"""
+ASKED_FOR = "asked_for"
+"""The fact that has the name by which an endpoint was asked for the model; absent likewise."""
+OF_SHARDS = (ANSWERED_AS, "audits", "config", "devices", "hardware", KEPT_AS, OF)
 """Facts in which the shards of a cell may differ."""
 
 
@@ -164,14 +170,16 @@ def shard_facts(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         shards: the provenance of a cell's predictions.
 
     Returns:
-        `devices` and `hardware`, each without repetitions, and `audit`, which is None if no row was
-        audited.
+        `devices` and `hardware`, each without repetitions; `audit`, which is None if no row was
+        audited; and `ANSWERED_AS`.
     """
     devices: set[str] = set()
     hardware: list[Mapping[str, str]] = []
     # Shards that took answers from the same earlier shard share its audit, which has its name.
     audits: dict[str, Mapping[str, float]] = {}
+    names: set[str] = set()
     for shard in shards:
+        names.update(shard.get(ANSWERED_AS, []))
         devices.update(shard.get("devices", []))
         audits.update(shard.get("audits", {}))
         if "hardware" in shard and shard["hardware"] not in hardware:
@@ -180,7 +188,13 @@ def shard_facts(shards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "devices": sorted(devices),
         "hardware": hardware,
         "audit": pooled_audit(audits.values()),
+        **names_fact(names),
     }
+
+
+def names_fact(answer_names: Collection[str]) -> dict[str, list[str]]:
+    """Returns the fact `ANSWERED_AS`; none without names."""
+    return {ANSWERED_AS: sorted(answer_names)} if answer_names else {}
 
 
 def provenance_digests(predictions: Sequence[Path]) -> list[str]:

@@ -109,7 +109,7 @@ def test_a_server_is_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (server.listings, server.bodies) == (2, [])
         server.listed_models = ["small", "large"]
         with pytest.raises(
-            UserError, match=r"which model\? The server knows: small, large; expected --name"
+            UserError, match=r"which model\? The server lists: small, large; expected --name"
         ):
             describe_model(server.url, {}, None, "KEY_OF_MINE")
         assert one.name == "large-2"

@@ -14,7 +14,13 @@ import typer
 
 from biasgrid.base.faults import UserError
 from biasgrid.cli.output import print_text, report_errors, user_message
-from biasgrid.cli.quickstart.commands import ApiKey, Labels, ServedName, describe_models
+from biasgrid.cli.quickstart.commands import (
+    ApiKey,
+    Labels,
+    NameAsIs,
+    ServedName,
+    describe_models,
+)
 from biasgrid.tables.claims.numbers import format_number
 
 if TYPE_CHECKING:
@@ -49,6 +55,7 @@ def ask(
     ] = None,
     labels: Labels = "",
     name: ServedName = None,
+    name_as_is: NameAsIs = False,
     key: ApiKey = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="print a JSON object for each text")
@@ -73,7 +80,7 @@ def ask(
     with report_errors(), TemporaryDirectory(prefix="biasgrid-ask-") as folder:
         if texts and file is not None:
             raise UserError("both texts and --file are given; expected only one of them")
-        (tried,) = describe_models([model], labels, name, key)
+        (tried,) = describe_models([model], labels, name, key, name_as_is)
         asker = Asker(tried, Path(folder))
         report_proxies(asker.config.models[tried.name].source.addresses)
         if texts or file is not None or not sys.stdin.isatty():

@@ -31,6 +31,10 @@ Labels = Annotated[
     str, typer.Option(help="classes of a classifier, such as negative=LABEL_0,positive=LABEL_1")
 ]
 ServedName = Annotated[str | None, typer.Option("--name", help="name of the model on the server")]
+NameAsIs = Annotated[
+    bool,
+    typer.Option("--name-as-is", help="ask for --name even if the server does not list it"),
+]
 ApiKey = Annotated[
     str | None, typer.Option("--key", help="environment variable that holds the server's key")
 ]
@@ -59,6 +63,7 @@ def try_model(
     ] = None,
     labels: Labels = "",
     name: ServedName = None,
+    name_as_is: NameAsIs = False,
     key: ApiKey = None,
     folder: Annotated[Path, typer.Option(help="folder in which the config is written")] = Path(),
     figures: Annotated[
@@ -81,7 +86,7 @@ def try_model(
 
     with report_errors():
         references, others = references_and_models(against or [])
-        models = describe_models([model, *others], labels, name, key)
+        models = describe_models([model, *others], labels, name, key, name_as_is)
         first = models[0]
         config = folder / f"try-{first.name}.yaml"
         results = folder / "results" / f"try-{first.name}"
@@ -270,7 +275,11 @@ def comma_separated(names_text: str) -> list[str]:
 
 
 def describe_models(
-    models: Sequence[str], labels: str, name: str | None, key: str | None
+    models: Sequence[str],
+    labels: str,
+    name: str | None,
+    key: str | None,
+    name_as_is: bool = False,
 ) -> list[DescribedModel]:
     """Describes models for a config.
 
@@ -279,6 +288,7 @@ def describe_models(
         labels: the value of `--labels`.
         name: the name of a model on its server, if it is behind one.
         key: the environment variable that holds the server's key.
+        name_as_is: whether the server takes names that it does not list.
 
     Raises:
         UserError: a model cannot be asked, two have the same name, or `labels` has another form.
@@ -294,7 +304,9 @@ def describe_models(
                 "such as negative=LABEL_0,positive=LABEL_1"
             )
         labels_of_classes[class_name] = label
-    described = [describe_model(model, labels_of_classes, name, key) for model in models]
+    described = [
+        describe_model(model, labels_of_classes, name, key, name_as_is) for model in models
+    ]
     if len({model.name for model in described}) < len(described):
         raise UserError(
             f"models with the same last part of the name: {', '.join(models)}; expected a "

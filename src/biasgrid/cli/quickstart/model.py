@@ -57,7 +57,11 @@ class DescribedModel:
 
 
 def describe_model(
-    model: str, labels: Mapping[str, str], served_name: str | None, key: str | None
+    model: str,
+    labels: Mapping[str, str],
+    served_name: str | None,
+    key: str | None,
+    name_as_is: bool = False,
 ) -> DescribedModel:
     """Describes a model for a config.
 
@@ -67,12 +71,13 @@ def describe_model(
         labels: a classifier's names of the classes of datasets; empty if the names are the same.
         served_name: the server's name of the model.
         key: the environment variable that holds the server's key.
+        name_as_is: whether the server takes names that it does not list.
 
     Raises:
         UserError: there is no such model, or it cannot be asked.
     """
     if re.match(r"https?://", model):
-        return describe_served_model(model, served_name, key)
+        return describe_served_model(model, served_name, key, name_as_is)
     if Path(model).is_dir():
         check_is_checkpoint(model)
         check_description(model, file_names(model), Path(model))
@@ -98,7 +103,9 @@ def describe_model(
     return DescribedModel(name, section, folder, tokenizer)
 
 
-def describe_served_model(url: str, name: str | None, key: str | None) -> DescribedModel:
+def describe_served_model(
+    url: str, name: str | None, key: str | None, name_as_is: bool = False
+) -> DescribedModel:
     """Describes a model behind a server.
 
     Raises:
@@ -106,9 +113,11 @@ def describe_served_model(url: str, name: str | None, key: str | None) -> Descri
     """
     from biasgrid.inference.models.sources.reachable import check_endpoint, only_model
 
-    endpoint = {"url": url, "model": "any" if name is None else name}
+    endpoint: dict[str, Any] = {"url": url, "model": "any" if name is None else name}
     if key is not None:
         endpoint["key"] = key_reference(key)
+    if name_as_is:
+        endpoint["name_as_is"] = True
     checked = validate_content(Endpoint, endpoint, "the command line")
     if name is None:
         endpoint["model"] = name = only_model(checked)

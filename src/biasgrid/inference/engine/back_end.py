@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -75,6 +76,7 @@ class BackEnd(ABC):
         keeps_answers: whether it stores each answer itself, as soon as it has it.
         inputs: what it has read for the answers that `answer` has yielded so far; None if it cannot
             know.
+        answered_as: the names under which an endpoint has given these answers; empty for others.
     """
 
     Choices: ClassVar[type[Any]] = SimpleNamespace
@@ -83,6 +85,7 @@ class BackEnd(ABC):
     audit: Audit | None = None
     keeps_answers: ClassVar[bool] = False
     inputs: InputCounts | None = None
+    answered_as: AbstractSet[str] = frozenset()
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from biasgrid.tables.files import (
     write_table,
     write_table_in_parts,
 )
-from biasgrid.tables.provenance import KEPT_AS, digest
+from biasgrid.tables.provenance import ANSWERED_AS, KEPT_AS, digest, names_fact
 from biasgrid.tables.schema import schema_with_keys
 
 logger = logging.getLogger(__name__)
@@ -89,6 +89,7 @@ class Answers:
         devices: the devices that computed the answers.
         seconds: how long the answers in `parts` took.
         inputs: what was read for these; None if that is unknown.
+        answered_as: the names under which an endpoint gave the answers; empty for others.
     """
 
     from_finished: pl.DataFrame
@@ -97,6 +98,7 @@ class Answers:
     devices: set[str] = field(default_factory=set)
     seconds: float = 0
     inputs: InputCounts | None = field(default_factory=InputCounts)
+    answered_as: set[str] = field(default_factory=set)
 
     def add_part(self, answers: pl.DataFrame, cost: PartCost) -> None:
         """Adds answers to `parts`; they have all of its columns."""
@@ -175,6 +177,7 @@ class AnswerStore:
                 answers.from_finished.extend(table)
                 answers.audits |= facts["audits"]
                 answers.devices |= set(facts["devices"])
+                answers.answered_as |= set(facts.get(ANSWERED_AS, ()))
             else:
                 answers.add_part(table, part_cost(facts).share(len(table) / facts["rows"]))
         return answers
@@ -268,15 +271,17 @@ def join_tables(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
         schema: their schema.
 
     Returns:
-        The joined table, whose provenance has the audits and devices of all.
+        The joined table, whose provenance has the audits, devices and names of all.
     """
     facts = [read_provenance(table, anywhere=True) for table in tables]
     joined_name = digest([table_facts[KEPT_AS] for table_facts in facts])[:16]
     audits: dict[str, Any] = {}
     devices: set[str] = set()
+    names: set[str] = set()
     for table_facts in facts:
         audits |= table_facts["audits"]
         devices |= set(table_facts["devices"])
+        names |= set(table_facts.get(ANSWERED_AS, ()))
     joined_table = tables[0].with_stem(joined_name)
     keys = [keys_path(table) for table in tables]
 
@@ -287,7 +292,8 @@ def join_tables(tables: Sequence[Path], schema: pa.DataFrameSchema) -> Path:
                 yield read_table(table, schema, anywhere=True, rows=rows)
 
     join_keys(keys, keys_path(joined_table))
-    joined_facts = {"audits": audits, "devices": sorted(devices), KEPT_AS: joined_name}
+    joined_facts: dict[str, Any] = {"audits": audits, "devices": sorted(devices)}
+    joined_facts |= {KEPT_AS: joined_name, **names_fact(names)}
     write_table_in_parts(parts(), joined_table, schema, facts[0] | joined_facts)
     for path in (*tables, *keys):
         path.unlink()

@@ -40,7 +40,7 @@ from biasgrid.jobs.progress import Progress
 from biasgrid.tables.files import count_rows, read_provenance
 from biasgrid.tables.instances import ASKED_BEFORE, read_requests
 from biasgrid.tables.keys import request_keys
-from biasgrid.tables.provenance import KEPT_AS, digest
+from biasgrid.tables.provenance import KEPT_AS, digest, names_fact
 from biasgrid.tables.schema import answer_schema
 
 logger = logging.getLogger(__name__)
@@ -146,6 +146,7 @@ class ShardAnswers:
             back_end = self.back_end.open(self.record, self.settings, prompts)
             resources.callback(back_end.close)
             self._ask(back_end, answers, progress)
+            answers.answered_as |= back_end.answered_as
             answers.parts = answers_in_order(answers.parts)
             if back_end.audit is not None:
                 answers.audits[self.store.name] = back_end.audit.compare(answers.parts)
@@ -355,6 +356,7 @@ class ShardRows:
         gpu_peak = shard.ask(answers, self.progress)
         devices = sorted(answers.devices)
         own_facts = {"audits": answers.audits, KEPT_AS: store.name, "devices": devices}
+        own_facts |= names_fact(answers.answered_as)
         table = answers_in_order(pl.concat([answers.from_finished, answers.parts])).drop("key")
         store.keep(table, {**self.facts, **own_facts})
         return AnsweredRange(

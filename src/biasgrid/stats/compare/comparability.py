@@ -23,6 +23,8 @@ NOT_DECIDING = {
     "instances",
     "store",
     "devices",
+    "asked_for",
+    "answered_as",
     "hardware",
     "audit",
     "config",

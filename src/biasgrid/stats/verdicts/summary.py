@@ -13,6 +13,7 @@ from biasgrid.stats.verdicts.verdict import verdicts
 from biasgrid.tables.claims.facts import NO_FACTS, CellFacts, GridFacts
 from biasgrid.tables.claims.numbers import CORRECTED, NOT_POSITIVE
 from biasgrid.tables.claims.precision import is_inexact
+from biasgrid.tables.claims.served_names import names_text, unexpected_names
 from biasgrid.tables.controls import (
     NUMBER_TYPES,
     ROW_NAMES,
@@ -24,9 +25,11 @@ from biasgrid.tables.metric import (
     CONTROLS,
     FEW_COMPARISONS,
     NO_CONTROLS,
+    OTHER_NAMES,
     PRECISION_DRIFT,
     Controls,
 )
+from biasgrid.tables.provenance import ANSWERED_AS, ASKED_FOR
 from biasgrid.tables.summary import (
     ItemsPlanner,
     MarksOfDatasets,
@@ -105,6 +108,7 @@ def summarise(
     if sizes is not None:
         tables.append(sizes)
     tables += [few_comparisons(tests, facts.units), precision_drifts(facts.cells)]
+    tables.append(other_names(facts.cells))
     rows = pl.concat(tables, how="diagonal_relaxed")
     lines = rows.select(LINE).unique(maintain_order=True).with_row_index("line")
     cells = rows.select(CELL_KEYS).unique(maintain_order=True).rows()
@@ -190,6 +194,32 @@ def precision_drifts(cells: CellFacts) -> pl.DataFrame:
         if drift > limit.value:
             flag = limit.problem.format(value=drift, n=row_count, flag=predictions["precision"])
         rows.append((model, dataset, PRECISION_DRIFT, "", drift, row_count, 0, flag))
+    return pl.DataFrame(rows, schema=FLAG_TYPES, orient="row")
+
+
+def other_names(cells: CellFacts) -> pl.DataFrame:
+    """Returns a row for each cell of an endpoint that said under which name it answered.
+
+    Args:
+        cells: the provenance of each cell's measures, by `DATASET/MODEL`.
+
+    Returns:
+        `model`, `dataset`, `measure` (`other_names`), `options`, `value` (the number of unexpected
+        names), `n` (the number of all names), `left_out` and `flag`, null without such names.
+    """
+    limit = CONTROLS[OTHER_NAMES].required_limit
+    rows = []
+    for cell, facts in cells.items():
+        predictions = facts.get("predictions", {})
+        name, answer_names = predictions.get(ASKED_FOR), predictions.get(ANSWERED_AS)
+        if name is None or answer_names is None:
+            continue
+        dataset, _, model = cell.partition("/")
+        names = unexpected_names(name, answer_names)
+        flag = None
+        if len(names) > limit.value:
+            flag = limit.problem.format(flag=names_text(name, names))
+        rows.append((model, dataset, OTHER_NAMES, "", len(names), len(answer_names), 0, flag))
     return pl.DataFrame(rows, schema=FLAG_TYPES, orient="row")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from model_server import ModelServer, serving
 
@@ -12,7 +14,7 @@ from biasgrid.inference.models.sources.reachable import check_endpoint
 KEY = "sk-a-secret-of-the-tests"
 
 
-def check(server: ModelServer, model: str = "small", **keys: str) -> None:
+def check(server: ModelServer, model: str = "small", **keys: Any) -> None:
     check_endpoint(Endpoint.model_validate({"url": server.url, "model": model, **keys}))
 
 
@@ -22,19 +24,30 @@ def test_a_model_in_the_list_is_asked_nothing() -> None:
         assert (server.listings, server.bodies) == (1, [])
 
 
-def test_a_refused_name_is_reported_with_the_known_ones() -> None:
-    with serving(listed_models=["small", "large"], only="small") as server:
-        said = (
-            r"no model 'smal' there \(did you mean 'small'\?\): 404 The model smal does not exist. "
-        )
-        with pytest.raises(UserError, match=said + "The server knows: small, large"):
+def test_a_name_that_is_not_listed_is_refused_with_the_listed_ones() -> None:
+    with serving(listed_models=["small", "large"]) as server:
+        with pytest.raises(
+            UserError,
+            match=r"no model 'smal' there \(did you mean 'small'\?\): it is not in the server's "
+            r"list. The server lists: small, large; expected a listed name, or --name-as-is \(in a "
+            r"config `name_as_is: true`\)",
+        ):
             check(server, "smal")
+        # Servers that ignore the name would answer.
+        assert server.bodies == []
 
 
-def test_a_name_that_is_taken_though_no_list_has_it() -> None:
+def test_a_name_that_is_asked_for_as_it_is() -> None:
     with serving(listed_models=["small"]) as server:
-        check(server, "small:latest")
+        check(server, "small:latest", name_as_is=True)
         assert len(server.bodies) == 1
+        server.only = "small"
+        with pytest.raises(
+            UserError,
+            match=r"no model 'smal' there .*: 404 The model smal does not exist. "
+            "The server lists: small$",
+        ):
+            check(server, "smal", name_as_is=True)
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])

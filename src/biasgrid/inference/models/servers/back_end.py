@@ -61,12 +61,14 @@ from biasgrid.inference.models.servers.requests import (
     estimate_tokens,
     settings_in_key,
 )
-from biasgrid.inference.models.servers.section import Serve, ServerSettings
+from biasgrid.inference.models.servers.section import Endpoint, Serve, ServerSettings
 from biasgrid.inference.models.servers.store import RequestStore
 from biasgrid.inference.models.servers.usage import Budget, read_bill
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.jobs.lock import one_job
+from biasgrid.tables.claims.served_names import names_text, unexpected_names
 from biasgrid.tables.keys import STEP, mix_bits
+from biasgrid.tables.provenance import ASKED_FOR
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -214,6 +216,7 @@ class Server(BackEnd):
         responses: the texts that were written so far.
         lengths: the lengths of these texts in tokens, if the server reports them.
         inputs: see `BackEnd`. Answers that the store has from killed runs count, too.
+        answered_as: see `BackEnd`; likewise.
     """
 
     Choices = ServerChoices
@@ -246,6 +249,7 @@ class Server(BackEnd):
         self.responses: list[str] = []
         self.lengths: list[int] = []
         self.inputs = InputCounts()
+        self.answered_as: set[str] = set()
 
     @classmethod
     def identity(cls, record: Mapping[str, Any], settings: InferenceSettings) -> dict[str, Any]:
@@ -253,8 +257,8 @@ class Server(BackEnd):
 
         Returns:
             The choices that are not None; `asked_with`, the settings that all requests share;
-            `server`, the digest of the server without its weights, see `server_digest`; and for a
-            choice `scored_by`, the method.
+            `server`, the digest of the server without its weights, see `server_digest`; for a
+            choice `scored_by`, the method; and for an endpoint `ASKED_FOR`.
 
         Raises:
             InputError: see `server_digest`.
@@ -264,6 +268,8 @@ class Server(BackEnd):
         if settings.answer == "choice":
             facts["scored_by"] = method_name(settings)
         facts["asked_with"] = request_settings(settings)
+        if endpoint := settings.section.get("endpoint"):
+            facts[ASKED_FOR] = endpoint["model"]
         return {**facts, "server": server_digest(settings.section)}
 
     @classmethod
@@ -350,6 +356,9 @@ class Server(BackEnd):
             answers = [arrivals.prompt_answers(row) for row in rows]
             for answer in chain(*answers):
                 self.inputs = add_if_known(self.inputs, read_inputs(answer))
+                # A server that this job has started has the weights that the record names.
+                if answer.model and isinstance(self.access.server_settings, Endpoint):
+                    self.answered_as.add(answer.model)
             return with_instance_and_key(complete, self.answer_columns(complete, answers))
 
         steps = self.dispatcher.ask(arrivals.open_requests(), arrivals.add)
@@ -456,20 +465,13 @@ class Server(BackEnd):
         return Request(self.answered_by, self.asked_with, key, prepared.messages, parameters)
 
     def _warn_about_model_names(self) -> None:
-        """Warns of a model that has answered under an unrelated name."""
+        """Warns of a model that has answered under other names than the one asked for."""
         name = self.access.model
-        # A dated version or a path counts as the same: `gpt-4o` and `gpt-4o-2024-08-06`.
-        others = [
-            answering
-            for answering in sorted(filter(None, self.dispatcher.model_names))
-            if name not in answering and answering not in name
-        ]
-        if others:
+        if names := unexpected_names(name, self.answered_as):
             logger.warning(
-                "%s was asked for %s, but %s answered: check that they are the same model",
+                "%s: %s: check that they are the same model",
                 self.access.public_url,
-                name,
-                ", ".join(others),
+                names_text(name, names),
             )
 
     def _warn_about_long_texts(self) -> None:

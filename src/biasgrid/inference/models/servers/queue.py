@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from aiolimiter import AsyncLimiter
@@ -75,13 +75,11 @@ class Dispatcher:
         access: the access to the server.
         store: the store.
         budget: the limit on the cost of answers.
-        model_names: the names under which the server has answered.
     """
 
     access: Access
     store: RequestStore
     budget: Budget
-    model_names: set[str] = field(default_factory=set)
 
     def ask(self, requests: Sequence[Request], on_answer: AnswerHandler) -> Iterator[None]:
         """Sends requests and stores the answers; nothing happens between two steps.
@@ -196,7 +194,6 @@ class RequestBatch:
         """
         self.failures_in_a_row = 0
         self.answer_count += 1
-        self.dispatcher.model_names.add(answer.model)
         self.dispatcher.budget.spend(self.dispatcher.store.add(request, answer))
         self.on_answer(request, answer)
 

@@ -85,6 +85,13 @@ class Endpoint(ServerSettings):
         )
     )
     model: str = Field(min_length=1, description="name of the model on the server")
+    name_as_is: bool = Field(
+        False,
+        description=(
+            "whether a `model` that the server does not list is asked for all the same, as of a "
+            "proxy that takes any name"
+        ),
+    )
     key: Annotated[str, Field(pattern=VARIABLE_NAME)] | None = Field(
         None,
         description=(

@@ -33,6 +33,8 @@ REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 UNKNOWN_MODEL = {*FINAL, HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 """Statuses of a short request that may mean that a server does not have the model."""
 MODELS_LISTED = 20
+MODELS_A_PAGE = 1000
+"""The most names that Anthropic's list has on a page; without a number it has 20."""
 FEW_TOKENS = 16
 """Tokens of an answer that nobody reads; some servers refuse fewer."""
 
@@ -40,24 +42,35 @@ FEW_TOKENS = 16
 def check_endpoint(endpoint: Endpoint) -> None:
     """Refuses a server that cannot be reached, or that refuses the key or the name of the model.
 
-    Many servers take more names than they list, so that a name which is not in the list is tried
-    with a short request.
+    A name that is not in the server's list is refused: some servers take any name, and answer as
+    the model that they have. With `name_as_is` it is tried with a short request.
 
     Raises:
         InputError: a variable of the environment is not set.
-        UserError: with the server's own message.
+        UserError: with the names in the list, or with the server's own message.
     """
     quiet_libraries()
     with server_access({}, {"endpoint": endpoint.model_dump()}, None) as access:
         listed = listed_models(access)
-        if listed and access.model not in listed and (refusal := model_refusal(access)):
-            near = nearest_name(access.model, listed)
-            raise UserError(
-                access.without_key(
-                    f"{access.public_url}: no model {access.model!r} there{near}: {refusal}. "
-                    f"The server knows: {first_few(listed, MODELS_LISTED)}"
-                )
+        if not listed or access.model in listed:
+            return
+        problem = "it is not in the server's list"
+        expected = (
+            "; expected a listed name, or --name-as-is (in a config `name_as_is: true`) if the "
+            "server takes others"
+        )
+        if endpoint.name_as_is:
+            refusal, expected = model_refusal(access), ""
+            if refusal is None:
+                return
+            problem = refusal
+        near = nearest_name(access.model, listed)
+        raise UserError(
+            access.without_key(
+                f"{access.public_url}: no model {access.model!r} there{near}: {problem}. "
+                f"The server lists: {first_few(listed, MODELS_LISTED)}{expected}"
             )
+        )
 
 
 def only_model(endpoint: Endpoint) -> str:
@@ -75,7 +88,7 @@ def only_model(endpoint: Endpoint) -> str:
         if len(listed) == 1:
             return listed[0]
         known = (
-            f"The server knows: {first_few(listed, MODELS_LISTED)}"
+            f"The server lists: {first_few(listed, MODELS_LISTED)}"
             if listed
             else "The server lists no models"
         )
@@ -128,6 +141,8 @@ def request_models(access: Access) -> tuple[int, bytes]:
         headers = {"x-api-key": access.key or NO_KEY, "anthropic-version": "2023-06-01"}
     address = httpx2.URL(access.url)
     path = f"{address.path.rstrip('/')}{'/v1' * is_anthropic}/models"
+    if is_anthropic:
+        address = address.copy_merge_params({"limit": MODELS_A_PAGE})
     with usable_proxy(access.url) as proxy:
         client = httpx2.Client(proxy=proxy, trust_env=False, timeout=access.server_settings.timeout)
     with client, client.stream("GET", address.copy_with(path=path), headers=headers) as response:
