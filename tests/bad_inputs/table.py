@@ -253,6 +253,30 @@ NAMES = [
     ),
     bad(
         "models.masked.folder",
+        "${A_HOME_OF_TESTS}/tiny",
+        "models.masked.folder: '${A_HOME_OF_TESTS}/tiny' contains braces",
+        "; expected the path written out, as no variable is filled in here: /srv/models/tiny",
+    ),
+    bad(
+        "models.masked.folder",
+        "$A_HOME_OF_TESTS/tiny",
+        "is not a folder; expected the path written out, as no variable is filled in here: "
+        "/srv/models/tiny",
+    ),
+    bad("models.masked.folder", "~/no-such/tiny", "/no-such/tiny' is not a folder"),
+    bad(
+        "models.masked",
+        {
+            "kind": "LM",
+            "task": "fill-mask",
+            "label": "M",
+            "checkpoint": "https://huggingface.co/org/name",
+            "revision": "main",
+        },
+        "expected the name of a repository on the hub, such as `org/name`, not its address",
+    ),
+    bad(
+        "models.masked.folder",
         "word_lists",
         "models.masked.folder: 'word_lists' contains no config.json",
     ),
@@ -646,6 +670,11 @@ CHECKPOINTS = [
         "2025-01-01",
         "models.chance: has",
         "expected `date` only for a model whose prompts",
+    ),
+    bad(
+        "models.chance",
+        ENDPOINT | {"endpoint": {"url": "https://huggingface.co/org/name", "model": "name"}},
+        "for a page of the hub, `checkpoint: org/name` and `revision` in place of `endpoint`",
     ),
     bad("models.chance", ENDPOINT | {"chat_template": False}, "expected `api: completions`, which"),
     bad(

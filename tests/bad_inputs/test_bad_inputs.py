@@ -27,6 +27,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a project without faults, in which the command runs."""
     base.write(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("A_HOME_OF_TESTS", "/srv/models")
     return tmp_path
 
 

@@ -60,6 +60,18 @@ def test_of_two_files_the_one_next_to_the_config_is_taken_and_both_are_named(
     assert "the first one is used" not in RUNNER.invoke(app, ["validate", str(config)]).output
 
 
+@pytest.mark.parametrize("command", ["validate", pytest.param("run", marks=pytest.mark.slow)])
+def test_a_path_in_the_home_folder_is_read_and_that_is_said(
+    command: str, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = config.parent.resolve()
+    monkeypatch.setenv("HOME", str(home))
+    config.write_text(yaml.safe_dump(ASKED | {"word_lists": "~/wl"}))
+    assert load_config(config).word_lists == f"{home}/wl"
+    printed = RUNNER.invoke(app, [command, str(config)]).output
+    assert printed.count(f"word_lists: '~/wl' is read as {home}/wl") == 1
+
+
 def test_what_is_in_neither_folder_is_reported_with_both_and_the_nearest_name(config: Path) -> None:
     (config.parent / "wl").rename(config.parent / "word-lists")
     (config.parent / "wl2").mkdir()

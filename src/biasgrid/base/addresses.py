@@ -42,6 +42,15 @@ HOST_PATTERN = re.compile(r"[\w.:-]+")
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 PORTS = {"http": 80, "https": 443}
+HUB_PAGE = re.compile(
+    r"(?:https?://)?(?:www\.)?(?:huggingface\.co|hf\.co)/"
+    r"(?!api/|datasets/|spaces/|docs/)([\w.-]+(?:/[\w.-]+)?)(?:[/?#].*)?"
+)
+"""The address of a model's page on the hub; the group is the name of its repository."""
+WITHOUT_SCHEME = re.compile(
+    r"(?:localhost|[\w.-]+(?=:\d)|[\w-]+(?:\.[\w-]+)+(?=/(?:[\w/-]*/)?v\d))(?::\d{1,5})?(?:/\S*)?"
+)
+"""What can only be an address without its beginning: it has a port, or a path with a version."""
 
 
 def public_address(address: str) -> str:
@@ -52,6 +61,26 @@ def public_address(address: str) -> str:
         return "an address that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, "", ""))
+
+
+def page_of_hub(text: str) -> str | None:
+    """Returns the repository, such as `org/name`, whose page on the hub a text is the address of;
+    None for any other text.
+    """
+    page = HUB_PAGE.fullmatch(text)
+    return page[1] if page else None
+
+
+def whole_address(text: str) -> str | None:
+    """Returns the address of a server whose `http://` or `https://` is missing in a text; None if
+    the text is no such address.
+    """
+    if not WITHOUT_SCHEME.fullmatch(text):
+        return None
+    host = urlsplit(f"//{text}").hostname or ""
+    # Who serves on a numbered address or on this machine mostly has no certificate.
+    is_plain = is_this_machine(host) or host.replace(".", "").isdigit()
+    return f"{'http' if is_plain else 'https'}://{text}"
 
 
 def canonical_address(address: str) -> str:

@@ -20,6 +20,7 @@ DIGEST = r"^[0-9a-f]{64}$"
 PATH = r"^/[A-Za-z0-9_./-]*$"
 VARIABLE_NAME = r"^\$\{[A-Za-z_][A-Za-z0-9_]*\}$"
 NOT_EMPTY = r"\S"
+REPOSITORY = r"^[^:]*$"
 LANGUAGE = r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 PATTERNS = {
     NOT_EMPTY: "text that is not empty",
@@ -35,6 +36,7 @@ PATTERNS = {
         "white space"
     ),
     PATH: "a path that begins with /, such as /health",
+    REPOSITORY: "the name of a repository on the hub, such as `org/name`, not its address",
     VARIABLE_NAME: (
         "the name of the environment variable that holds it, such as `${OPENAI_API_KEY}`"
     ),
@@ -54,6 +56,7 @@ REMOTE_CODE = (
 )
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+Repository = Annotated[str, Field(pattern=REPOSITORY)]
 Variant = Annotated[str, Field(pattern=VARIANT)]
 Scoring = Literal["exact", "unqover"]
 TargetScoring = Literal["joint", "pll", "pll-l2r"]
@@ -156,7 +159,7 @@ class Hyperparameters(Section):
 class Source(Section):
     """The origin of a checkpoint: the hub or a folder."""
 
-    checkpoint: str | None = Field(
+    checkpoint: Repository | None = Field(
         None, description="repository on the Hugging Face hub, such as `roberta-base`"
     )
     revision: str | None = Field(None, description=REVISION)
@@ -466,7 +469,7 @@ class Model(Section):
     label: str = Field(
         description="name in plots; models of different kinds may share it, such as `BERT base`"
     )
-    checkpoint: str | None = Field(None, description="repository on the Hugging Face hub")
+    checkpoint: Repository | None = Field(None, description="repository on the Hugging Face hub")
     revision: str | None = Field(None, description=REVISION)
     folder: str | None = Field(None, description="local folder with a checkpoint")
     train: Training | None = Field(None, description="trains the model instead of fetching it")
@@ -561,7 +564,7 @@ class Tokenizer(Section):
             "it only balances names"
         ),
     )
-    checkpoint: str | None = Field(
+    checkpoint: Repository | None = Field(
         None, description="repository on the hub whose tokenizer represents the family"
     )
     revision: str | None = Field(None, description=REVISION)

@@ -62,13 +62,13 @@ class ConfigFolders:
             folder only.
         workflow: the workflow's folder, whose word lists and references are found from everywhere;
             None for a config without a file.
-        both: warnings of `validate` about paths that are in two places. `find` adds to them.
+        notes: what is said about paths that are in two places (from `find`), or begin with `~`.
     """
 
     beside: Sequence[str] = ()
     given: frozenset[str] = frozenset()
     workflow: Path | None = None
-    both: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -102,7 +102,7 @@ class ConfigFolders:
                 return path
             place = os.path.relpath(Path(folder, path))
             if Path(path).exists() and not Path(path).samefile(place):
-                self.both.append(
+                self.notes.append(
                     f"{where}: {path!r} is both {place} beside the config and {path} in this "
                     "folder; the first one is used"
                 )
@@ -122,7 +122,10 @@ class ConfigFolders:
         """
         changed = {}
         for where, path in paths.items():
-            place = self.find(where, path)
+            whole = with_home(path)
+            if whole != path:
+                self.notes.append(f"{where}: {path!r} is read as {whole}")
+            place = self.find(where, whole)
             if place != path:
                 changed[where] = place
         if not changed:
@@ -148,6 +151,10 @@ class ConfigFolders:
         path = paths.get(fault.where)
         if path is None or Path(path).exists():
             return fault
+        whole = os.path.expandvars(path)
+        if whole != path:
+            expected = f"the path written out, as no variable is filled in here: {whole}"
+            return replace(fault, expected=expected)
         folders = self.searched_folders(fault.where, path)
         names: list[str] = []
         for folder in folders:
@@ -174,6 +181,19 @@ class ConfigFolders:
         if self.workflow and outermost(where) in OF_WORKFLOW:
             folders.append(os.path.relpath(self.workflow))
         return list(dict.fromkeys(folders))
+
+
+def with_home(path: str) -> str:
+    """Returns a path with the home folder in place of a `~` at its beginning.
+
+    Unchanged if there is a file or folder of that name here, or if the home is not known.
+    """
+    if not path.startswith("~") or Path(path).exists():
+        return path
+    try:
+        return str(Path(path).expanduser())
+    except RuntimeError:
+        return path
 
 
 def outermost(where: str) -> str:

@@ -35,7 +35,7 @@ def run(
         results = Path(parsed.results)
         own = Path("Snakefile")
         snakefile = own if own.is_file() else workflow_folder() / "Snakefile"
-    for note in models_left_out(parsed):
+    for note in [*models_left_out(parsed), *parsed.folders.notes]:
         print_text(note)
     with report_errors():
         run_to_the_end(

@@ -36,7 +36,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         print_text(note)
     if parsed.plugins:
         console.print(f"The code of {first_few(parsed.plugins)} was run.")
-    for note in [*models_left_out(parsed), *parsed.folders.both]:
+    for note in [*models_left_out(parsed), *parsed.folders.notes]:
         print_text(note)
     for warning in warnings:
         print_text(warning)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from biasgrid.base.addresses import page_of_hub, public_address, whole_address
 from biasgrid.base.faults import UserError, first_few
 from biasgrid.base.files import missing_path
 from biasgrid.base.messages import validate_content
@@ -76,6 +77,8 @@ def describe_model(
     Raises:
         UserError: there is no such model, or it cannot be asked.
     """
+    if not Path(model).is_dir():
+        check_is_address(model)
     if re.match(r"https?://", model):
         return describe_served_model(model, served_name, key, name_as_is)
     if Path(model).is_dir():
@@ -174,6 +177,21 @@ def check_description(model: str, model_names: Sequence[str], folder: Path) -> N
     """
     check_all_read(model, model_names, folder, allow_remote_code=False)
     check_config(model, model_names)
+
+
+def check_is_address(model: str) -> None:
+    """Refuses the page of a model on the hub, and the address of a server without its beginning.
+
+    Raises:
+        UserError: with what to write instead.
+    """
+    if repository := page_of_hub(model):
+        raise UserError(
+            f"{public_address(model)}: is a page of the hub; expected the name of the model: "
+            f"{repository}"
+        )
+    if address := whole_address(model):
+        raise UserError(f"{model}: is an address without its beginning; expected {address}")
 
 
 def check_is_hub_name(model: str) -> None:

@@ -17,6 +17,7 @@ from biasgrid.base.addresses import (
     canonical_address,
     fill_secrets,
     missing_variables,
+    page_of_hub,
     public_address,
 )
 from biasgrid.base.sections import ADDRESS_PATTERN, PATH, VARIABLE_NAME, KeysError, Section
@@ -128,6 +129,11 @@ class Endpoint(ServerSettings):
 
     @model_validator(mode="after")
     def _goes_together(self) -> Endpoint:
+        if repository := page_of_hub(self.url):
+            raise KeysError(
+                f"expected the address of a server; for a page of the hub, `checkpoint: "
+                f"{repository}` and `revision` in place of `endpoint`"
+            )
         if self.max_cost is not None and self.price is None:
             raise KeysError("expected `price` together with `max_cost`")
         if (self.provider == "azure") != (self.api_version is not None):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from http import HTTPStatus
+from ssl import SSLCertVerificationError, SSLError
 
 import httpx2
 
@@ -106,9 +107,12 @@ def listed_models(access: Access) -> Sequence[str]:
     try:
         status, content = request_models(access)
     except httpx2.RequestError as error:
+        advice = "Is the server running?"
+        if speaks_plainly(error):
+            plain = access.public_url.replace("https://", "http://", 1)
+            advice = f"The server does not speak https; expected {plain}"
         problem = (
-            f"There is no answer from {access.public_url} ({connection_problem(error)}). Is "
-            "the server running?"
+            f"There is no answer from {access.public_url} ({connection_problem(error)}). {advice}"
         )
         raise UserError(access.without_key(problem)) from None
     if status in REFUSED_KEY and access.provider == "openai":
@@ -181,12 +185,31 @@ def model_refusal(access: Access) -> str | None:
     return None
 
 
-def connection_problem(error: BaseException) -> str:
-    """Returns why a connection fails, in the system's words: `connection refused`."""
+NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+"""Reasons of TLS why it cannot read an answer that is not encrypted."""
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yields an error, its cause, the cause of that, and so on."""
     cause: BaseException | None = error
     while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def speaks_plainly(error: BaseException) -> bool:
+    """Whether a connection by https fails because the server speaks http."""
+    return any(isinstance(cause, SSLError) and cause.reason in NO_TLS for cause in causes(error))
+
+
+def connection_problem(error: BaseException) -> str:
+    """Returns why a connection fails, in the system's words: `connection refused`."""
+    for cause in causes(error):
+        if isinstance(cause, SSLCertVerificationError):
+            return cause.verify_message
+        if isinstance(cause, SSLError) and cause.reason:
+            return cause.reason.lower().replace("_", " ")
         if isinstance(cause, OSError) and cause.errno is not None:
             words = os.strerror(cause.errno) if cause.errno > 0 else cause.strerror
             return (words or str(cause)).lower()
-        cause = cause.__cause__ or cause.__context__
     return error_text(error) or "no answer"
