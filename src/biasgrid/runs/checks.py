@@ -19,7 +19,7 @@ from biasgrid.base.files import read_run_json, write_text
 from biasgrid.base.references import load_reference
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.inference.checkpoints.cost import load_fast_tokenizer
+from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 from biasgrid.runs.counts import UNKNOWN_TOKENS, checkpoint_folder, count_instances
 from biasgrid.runs.layout import Layout
 from biasgrid.training.squad import read_squad

@@ -14,7 +14,8 @@ from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, variant_clusters
 from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
 from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
-from biasgrid.inference.checkpoints.cost import RequestText, load_fast_tokenizer
+from biasgrid.inference.checkpoints.cost import RequestText
+from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 from biasgrid.inference.models.masked.one_token import counts_in_sentence
 from biasgrid.runs.layout import Layout
 

@@ -16,11 +16,11 @@ from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.cost import (
     ReadingMethod,
     RequestText,
-    load_fast_tokenizer,
     parameters,
     tokens_per_instance,
     words_per_instance,
 )
+from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 from biasgrid.inference.engine.processor_findings import precision_note, read_findings
 from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES

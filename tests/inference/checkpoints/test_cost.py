@@ -10,11 +10,11 @@ from biasgrid.inference.checkpoints.cost import (
     ReadingMethod,
     RequestText,
     count_input_tokens,
-    load_fast_tokenizer,
     parameters,
     tokens_per_instance,
     words_per_instance,
 )
+from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 
 Checkpoints = Callable[[str, str], Path]
 
@@ -84,13 +84,6 @@ def test_words_of_several_tokens_share_equal_inputs() -> None:
     # Three masks, one token and two masks, two tokens and a mask; the second word differs in the
     # last of them.
     assert count_input_tokens(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
-
-
-@pytest.mark.parametrize("content", [None, "{}", "no json"])
-def test_a_tokenizer_that_cannot_be_loaded_is_none(tmp_path: Path, content: str | None) -> None:
-    if content is not None:
-        (tmp_path / "tokenizer.json").write_text(content)
-    assert load_fast_tokenizer(tmp_path / "tokenizer.json") is None
 
 
 def test_words_and_marks_count_as_tokens() -> None:

@@ -62,21 +62,6 @@ def count_layer_parameters(config: dict[str, Any]) -> int | None:
     return 2 * width * layers * (2 * width + inner)
 
 
-def load_fast_tokenizer(file: Path) -> Tokenizer | None:
-    """Loads a tokenizer.json without transformers; None if it is missing or damaged."""
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(file))
-    # The library raises no narrower class.
-    except Exception:
-        return None
-    # As in `read_tokenizer`.
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
 class RequestText(NamedTuple):
     """The texts of an instance.
 

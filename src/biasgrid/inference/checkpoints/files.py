@@ -19,6 +19,7 @@ IGNORED_KEYS = ("_from_model_config", "transformers_version", "bos_token_id", "p
 """Keys of a generation_config.json that have no effect on a text behind a prompt."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
 CHAT_TEMPLATE = "chat_template.jinja"
+SPECIAL_TOKENS_MAP = "special_tokens_map.json"
 CHAT_KEY = "chat_template"
 VOCABULARIES = (
     "tokenizer.json",
@@ -32,7 +33,7 @@ TOKENIZER_FILES = (
     *VOCABULARIES,
     TOKENIZER_CONFIG,
     CHAT_TEMPLATE,
-    "special_tokens_map.json",
+    SPECIAL_TOKENS_MAP,
     "added_tokens.json",
     "merges.txt",
 )
