@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+ROWS_A_PART = 8192
+"""Rows of a part of a shard, which are answered together. Batches are made within a part, so that
+another number changes last digits.
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:

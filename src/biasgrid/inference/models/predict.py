@@ -25,7 +25,7 @@ from biasgrid.base.files import digest_file, whole_file, write_text
 from biasgrid.base.references import load_reference
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.engine.back_end import BackEnd, PromptPart
-from biasgrid.inference.engine.settings import InferenceSettings
+from biasgrid.inference.engine.settings import ROWS_A_PART, InferenceSettings
 from biasgrid.inference.input_counts import InputCounts, add_if_known, subtract_if_known
 from biasgrid.inference.models.answer_store import (
     Answers,
@@ -45,8 +45,6 @@ from biasgrid.tables.schema import answer_schema
 
 logger = logging.getLogger(__name__)
 
-ROWS_A_PART = 8192
-"""Rows of a part. Batches are made within a part, so that another number changes last digits."""
 SECONDS_A_FILE = 5
 """Answers are written when the oldest is so old. Fewer seconds cost time for more files, more of
 them cost more answers when a job is killed.

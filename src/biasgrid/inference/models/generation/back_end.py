@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -67,16 +67,15 @@ from biasgrid.inference.models.generation.options import OptionTokens, instance_
 from biasgrid.inference.models.generation.parsing import SCORED_BY_PARSING as BY_TEXT
 from biasgrid.inference.models.generation.parsing import parsed_choices
 from biasgrid.inference.models.generation.prefix import Prefix
-from biasgrid.inference.models.generation.prompts import Prompter
+from biasgrid.inference.models.generation.prompts import GenerationChoices
 from biasgrid.inference.models.generation.scores import BatchLimits, read_scores
-from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.shortcuts import Shortcuts, attention_window
 from biasgrid.inference.models.generation.texts import (
     MeasuredPadding,
     Writer,
     WrittenText,
 )
-from biasgrid.inference.models.generation.thoughts import Thoughts, warn_about_marks
+from biasgrid.inference.models.generation.thoughts import warn_about_marks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -84,21 +83,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Outcome = TypeVar("Outcome")
-
-
-@dataclass(frozen=True)
-class GenerationChoices:
-    """The settings that decide the answers.
-
-    Attributes:
-        generation: the keys of `generation.section.Generation`.
-        chat_template: whether the chat template is used, if there is one.
-        date: the date that it gets as today's, in ISO 8601.
-    """
-
-    generation: Mapping[str, Any] = field(default_factory=lambda: Generation().model_dump())
-    chat_template: bool = True
-    date: str = DATE
 
 
 class TextGeneration(BackEnd):
@@ -133,10 +117,7 @@ class TextGeneration(BackEnd):
         self.model, self.tokenizer, self.settings = model, tokenizer, settings
         choices = self.Choices(**settings.choices)
         self.generation = choices.generation
-        # Options are scored before any thought.
-        thinking = writes(settings) and bool(self.generation["thinking"])
-        thoughts = Thoughts.from_setting(self.generation["thinking"])
-        self.prompter = Prompter(tokenizer, thinking, choices.chat_template, choices.date, thoughts)
+        self.prompter = choices.prompter(tokenizer, settings.answer)
         self.options = OptionTokens(self.prompter)
         self.token_budget = choose_token_budget(settings, model.device)
         self.shortcuts = Shortcuts(reuses_keys=False, reads_trees=False)
@@ -256,7 +237,7 @@ class TextGeneration(BackEnd):
 
     def read_prefix(self, prompts: Sequence[list[int]]) -> Prefix:
         """Reads the common beginning of prompts; it is empty if reusing it changes answers."""
-        if not self.shortcuts.reuses_keys or len(prompts) < 2:
+        if not self.shortcuts.reuses_keys:
             return Prefix()
         prefix = Prefix.from_prompts(self.model, prompts)
         self._count_prefix(prefix.length)
@@ -438,8 +419,7 @@ class TextGeneration(BackEnd):
 
 def writes(settings: InferenceSettings) -> bool:
     """Whether a model writes texts, as answers or to find options in them."""
-    generation = GenerationChoices(**settings.choices).generation
-    return settings.answer == "text" or generation["options"] == "parsed"
+    return GenerationChoices(**settings.choices).writes(settings.answer)
 
 
 TEXT_COLUMNS = {"response": pl.String, "status": pl.Categorical, "tokens_out": pl.UInt32}

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 Tokens = tuple[int, ...]
 FIRST_TOKENS = 3
 """The number of most probable first tokens of an answer that are recorded."""
+LEAST_SHARED = 4
+"""A shorter prefix of prompts saves less than its copies cost."""
 TAIL = 32
 """Characters at a prompt's end that decide the tokens of an option behind them."""
 
@@ -271,6 +273,19 @@ def check_sequences(options: Sequence[str | None], sequences: Sequence[Sequence[
                     "the same tokens"
                 )
                 raise ModelError(f"{problem}; expected options with different tokens")
+
+
+def shared_prefix_length(prompts: Sequence[list[int]]) -> int:
+    """Returns the number of tokens with which all prompts begin, and which are read once.
+
+    It is 0 for a single prompt, and if prompts share too little. It is less than the length of the
+    shortest prompt, as each prompt needs a token of its own.
+    """
+    if len(prompts) < 2:
+        return 0
+    # No two sequences share less than the first and the last one in sorted order.
+    length = min(shared_beginning(min(prompts), max(prompts)), min(map(len, prompts)) - 1)
+    return length if length >= LEAST_SHARED else 0
 
 
 def shared_beginning(left: Sequence[Any], right: Sequence[Any]) -> int:

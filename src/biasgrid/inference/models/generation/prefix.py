@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from biasgrid.inference.models.generation.options import shared_beginning
+from biasgrid.inference.models.generation.options import shared_prefix_length
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
-
-LEAST_SHARED = 4
-"""A shorter prefix saves less than its copies cost."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +51,8 @@ class Prefix:
     @classmethod
     def from_prompts(cls, model: PreTrainedModel, prompts: Sequence[list[int]]) -> Prefix:
         """Reads the common beginning of prompts; it is empty if they share too little."""
-        length = common_length(prompts)
-        return cls() if length < LEAST_SHARED else cls().longer(model, prompts[0][:length])
+        length = shared_prefix_length(prompts)
+        return cls().longer(model, prompts[0][:length]) if length else cls()
 
     def for_rows(self, row_count: int) -> dict[str, Any]:
         """Returns a model's arguments for a batch behind the prefix; none for an empty prefix.
@@ -67,15 +64,6 @@ class Prefix:
         own = copy.deepcopy(self.cache)
         own.reorder_cache(torch.zeros(row_count, dtype=torch.long))
         return {"past_key_values": own}
-
-
-def common_length(prompts: Sequence[list[int]]) -> int:
-    """Returns the number of tokens that all prompts begin with.
-
-    It is at least one less than the shortest prompt, as each prompt needs a token of its own.
-    """
-    # No two sequences share less than the first and the last one in sorted order.
-    return min(shared_beginning(min(prompts), max(prompts)), min(map(len, prompts)) - 1)
 
 
 def only_last(model: PreTrainedModel, places: int) -> dict[str, int]:

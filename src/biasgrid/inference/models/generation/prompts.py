@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,11 +13,13 @@ import polars as pl
 from markupsafe import escape
 
 from biasgrid.inference.checkpoints.checkpoint import ModelError, first_line
-from biasgrid.inference.models.generation.section import DATE
+from biasgrid.inference.models.generation.section import DATE, Generation
 from biasgrid.inference.models.generation.thoughts import Thoughts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
+
+    from biasgrid.inference.checkpoints.fast_tokenizer import FastTokenizer
 
 Messages = list[dict[str, str]]
 Content = Callable[[str], Any]
@@ -45,7 +48,12 @@ EXCERPT_CONTEXT = 60
 def request_texts(instances: pl.DataFrame) -> Iterator[tuple[str | None, str]]:
     """Yields the system text of each instance, None without one, and its joined other texts."""
     rows = instances.select(pl.col("system", "text_pair", "text").cast(pl.String)).iter_rows()
-    return ((system, "\n".join(filter(None, texts))) for system, *texts in rows)
+    return ((system, join_texts(*texts)) for system, *texts in rows)
+
+
+def join_texts(second_text: str | None, text: str) -> str:
+    """Returns the second text of an instance, None or "" without one, and its text behind it."""
+    return "\n".join(filter(None, (second_text, text)))
 
 
 def as_text(system: str | None, text: str) -> str:
@@ -75,7 +83,7 @@ class Prompter:
 
     def __init__(
         self,
-        tokenizer: PreTrainedTokenizerFast,
+        tokenizer: PreTrainedTokenizerFast | FastTokenizer,
         thinking: bool,
         chat_template: bool = True,
         day: str = DATE,
@@ -210,6 +218,32 @@ class Prompter:
         return [[*self.begin, *encoding.ids] for encoding in encodings]
 
 
+@dataclass(frozen=True)
+class GenerationChoices:
+    """The settings that decide the answers.
+
+    Attributes:
+        generation: the keys of `generation.section.Generation`.
+        chat_template: whether the chat template is used, if there is one.
+        date: the date that it gets as today's, in ISO 8601.
+    """
+
+    generation: Mapping[str, Any] = field(default_factory=lambda: Generation().model_dump())
+    chat_template: bool = True
+    date: str = DATE
+
+    def writes(self, answer: str) -> bool:
+        """Whether texts are written for a kind of answers, which may be options found in them."""
+        return answer == "text" or self.generation["options"] == "parsed"
+
+    def prompter(self, tokenizer: PreTrainedTokenizerFast | FastTokenizer, answer: str) -> Prompter:
+        """Returns what writes the prompts for a kind of answers."""
+        # Options are scored before any thought.
+        thinking = self.writes(answer) and bool(self.generation["thinking"])
+        thoughts = Thoughts.from_setting(self.generation["thinking"])
+        return Prompter(tokenizer, thinking, self.chat_template, self.date, thoughts)
+
+
 def clock_macro(day: date) -> str:
     """Returns a Jinja macro that replaces the function with which chat templates ask for the date.
 
@@ -257,7 +291,7 @@ def system_refusal(reason: str) -> ModelError:
     )
 
 
-def special_beginning(tokenizer: PreTrainedTokenizerFast) -> list[int]:
+def special_beginning(tokenizer: PreTrainedTokenizerFast | FastTokenizer) -> list[int]:
     """Returns the special tokens that a tokenizer puts before a text."""
     encoding = tokenizer.backend_tokenizer.encode("one")
     mask = [*encoding.special_tokens_mask, 0]

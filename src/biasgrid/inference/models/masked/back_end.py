@@ -28,6 +28,8 @@ from biasgrid.inference.models.masked.candidate_tokens import (
     ScoredInputs,
     VocabularyTokens,
     candidate_inserts,
+    candidate_spellings,
+    scored_spellings,
     tokens_in_place,
 )
 from biasgrid.inference.models.masked.head import MaskHead
@@ -218,13 +220,10 @@ class FillMask(LocalBackEnd):
                 if word is None:
                     inputs.append([])
                 else:
-                    spellings = self._spellings(position, word)
+                    spellings = candidate_spellings(word, position, self.choices.either_case)
                     inputs.append(self._word_inputs(spellings, around[kind], texts[kind]))
             columns.append(CandidateWords(inputs, word_index))
         return columns
-
-    def _spellings(self, position: int, word: str) -> list[str]:
-        return [word, word.capitalize()] if position in self.choices.either_case else [word]
 
     def _word_inputs(self, spellings: list[str], around: str, text: str) -> ScoredInputs:
         """Returns the inputs that score a word, in any of its spellings; at least one.
@@ -259,17 +258,15 @@ class FillMask(LocalBackEnd):
         Raises:
             ModelError: the tokenizer has no tokens for any of the spellings.
         """
-        distinct, refusals = {}, []
+        spelling_tokens, refusals = [], []
         for spelling in spellings:
             try:
-                tokens = tokens_in_place(self.tokenizer, text, spelling)
-                distinct[tuple(tokens.ids)] = tokens
+                spelling_tokens.append(tokens_in_place(self.tokenizer, text, spelling))
             except ModelError as refusal:
                 refusals.append(refusal)
-        if not distinct:
+        if not spelling_tokens:
             raise refusals[0]
-        single = [tokens for ids, tokens in distinct.items() if len(ids) == 1]
-        return single or list(distinct.values())
+        return scored_spellings(spelling_tokens)
 
     @cached_property
     def vocabulary(self) -> dict[str, list[int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -95,6 +95,24 @@ def tokens_in_place(tokenizer: PreTrainedTokenizerFast, text: str, word: str) ->
             "its vocabulary"
         )
     return VocabularyTokens(word, ids, filled.word_ids[begin:end])
+
+
+def candidate_spellings(word: str, position: int, either_case: Sequence[int]) -> list[str]:
+    """Returns the spellings of a candidate.
+
+    Args:
+        word: the candidate.
+        position: its number, from 1.
+        either_case: the numbers of candidates that may also begin with a capital letter.
+    """
+    return [word, word.capitalize()] if position in either_case else [word]
+
+
+def scored_spellings(spellings: Iterable[VocabularyTokens]) -> list[VocabularyTokens]:
+    """Returns spellings with distinct tokens; those of a single token alone, if there are some."""
+    distinct = {tuple(spelling.ids): spelling for spelling in spellings}
+    single = [spelling for ids, spelling in distinct.items() if len(ids) == 1]
+    return single or list(distinct.values())
 
 
 def candidate_inserts(
