@@ -162,6 +162,7 @@ def large_plan(folder: Path) -> plan.Plan:
     )
     large: dict[str, Any] = {
         "instances": Estimate(88_888_888, exact=False),
+        "sequences": Estimate(177_777_777, exact=False),
         "tokens": Estimate(3.21e12, exact=False),
         "flop": Estimate(9.87e20, exact=False),
         "predictions_bytes": Estimate(6.54e11, exact=False),
@@ -246,6 +247,7 @@ NUMBERS = {
     },
     "plan": {
         "instances": "~89 M",
+        "sequences": "~178 M",
         "tokens": "~3.2 T",
         "FLOP": "~987 E",
         "size": "~654 GB",

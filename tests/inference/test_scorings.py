@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from biasgrid.inference.checkpoints.cost import ReadingMethod, RequestText, words_per_instance
+from biasgrid.inference.input_counts import InputCounts
+from biasgrid.inference.models.estimates.texts import (
+    ReadingModel,
+    RequestText,
+    TextSample,
+    count_sentence_inputs,
+)
 from biasgrid.inference.models.registry import BACK_ENDS
 from biasgrid.inference.scorings import (
     ANSWER_KIND,
@@ -75,26 +81,35 @@ def test_the_order_of_sentences_can_change_what_they_share() -> None:
     assert align_tokens(one, two).shared[0] != align_tokens(two, one).shared[1]
 
 
+def inputs_without_tokenizer(scoring: str, context: str, sentence: str) -> InputCounts:
+    texts = [RequestText(context, sentence, ())]
+    reader = ReadingModel(None, "likelihood", {"scoring": scoring})
+    return count_sentence_inputs(reader, TextSample(texts)).mean
+
+
 @pytest.mark.parametrize(
-    ("scoring", "tokens"),
+    ("scoring", "sequences", "tokens"),
     [
         # [CLS] The old cook lied . [SEP], once, or for each of the three that are shared without
         # the ends.
-        ("aul", 7),
-        ("sss", 7),
-        ("cps", 3 * 7),
-        ("span-mean", 2 * 7),
-        ("pll", 5 * 7),
-        ("sum", 14),
-        ("context-mean", 7 + 6),
-        ("next-sentence", 7 + 6),
+        ("aul", 1, 7),
+        ("sss", 1, 7),
+        ("cps", 3, 3 * 7),
+        ("span-mean", 2, 2 * 7),
+        ("pll", 5, 5 * 7),
+        # The old cook lied ., behind a start token and without the last one.
+        ("sum", 2, 2 * 5),
+        ("mean", 2, 5),
+        ("echo-sum", 1, 5),
+        ("context-mean", 1, 4 + 5),
+        ("next-sentence", 1, 7 + 5),
     ],
 )
-def test_the_cost_matches_all_inputs(scoring: str, tokens: int) -> None:
-    texts = [RequestText("The man lied.", "The old cook lied.", ())]
-    assert words_per_instance(texts, ReadingMethod(scoring=scoring)) == tokens
+def test_the_cost_matches_all_inputs(scoring: str, sequences: int, tokens: int) -> None:
+    inputs = inputs_without_tokenizer(scoring, "The man lied.", "The old cook lied.")
+    assert inputs == (sequences, tokens)
 
 
 def test_a_word_at_blank_costs_an_input_for_each_token() -> None:
-    texts = [RequestText("The BLANK lied.", "The old-cook lied.", ())]
-    assert words_per_instance(texts, ReadingMethod(scoring="stereoset")) == 3 * 8
+    inputs = inputs_without_tokenizer("stereoset", "The BLANK lied.", "The old-cook lied.")
+    assert inputs == (3, 3 * 8)

@@ -160,6 +160,24 @@ def test_tokens_of_subjects_of_several_tokens_match_all_inputs(
     assert len(encoded.rows.lengths) > 1.5 * PEOPLE / 2
 
 
+def test_a_sample_of_a_table_falls_in_with_no_period_of_it() -> None:
+    lengths = [1, 1, 1, 1, 9, 9, 9, 9] * 1000
+    table = pl.DataFrame({"text": ["a" * length for length in lengths]})
+    table = table.with_columns(system=pl.lit(None, pl.String), text_pair=pl.lit(None, pl.String))
+    sample = InstancesToAsk(table).sample(125)
+    assert len(sample) == 125
+    assert sum(len(text) for _, text, _, _ in sample) / 125 == pytest.approx(5, rel=0.05)
+
+
+def test_parts_of_a_table_are_spread_over_it() -> None:
+    table = pl.DataFrame({"text": [*map(str, range(23))]})
+    table = table.with_columns(system=pl.lit(None, pl.String), text_pair=pl.lit(None, pl.String))
+    planned = InstancesToAsk(table)
+    parts = [[text for _, text, _, _ in part] for part in planned.parts(3, 4)]
+    assert parts == [[*map(str, range(first, first + 4))] for first in (0, 9, 19)]
+    assert [len(part) for part in planned.parts(3, 50)] == [23]
+
+
 def test_system_texts_are_counted() -> None:
     asked = {
         "system": ["Be short.", None],
@@ -168,8 +186,8 @@ def test_system_texts_are_counted() -> None:
     }
     table = pl.DataFrame(asked | {"candidate1": ["Yes", None]})
     assert InstancesToAsk(table).sample(2) == [
-        ("Be short.", "One?", ["Yes"]),
-        ("It rained.", "Two?", []),
+        ("", "One?", ["Yes"], "Be short."),
+        ("It rained.", "Two?", [], ""),
     ]
 
 

@@ -43,8 +43,13 @@ def test_a_plan_is_what_the_run_then_makes(
     for cell, planned in before["cells"].items():
         made = pl.read_parquet(after["cells"][cell]["instances_table"], columns=["instance"])
         assert (planned["instances"], planned["instances_is"]) == (len(made), "exact")
-        for key in ("tokens", "parameters", "flop"):
+        for key in ("sequences", "tokens", "parameters", "flop"):
             assert planned[key] == after["cells"][cell][key] > 0
+    manifest = json.loads((project.results / "manifest.json").read_text())
+    for made in manifest["cells"]:
+        planned = before["cells"][f"{made['dataset']}/{made['model']}"]
+        assert planned["sequences"] == made["sequences"]
+        assert planned["tokens"] == pytest.approx(made["tokens"], rel=0.1)
     assert (before["totals"]["shards_done"], before["totals"]["measured"]) == (0, 0)
     assert (
         after["totals"]["shards_done"],

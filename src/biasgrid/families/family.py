@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 TokenCounts = Callable[[Sequence[str]], list[int]]
 """Says of texts how many tokens each is, 0 where one of them is unknown."""
+InstanceTexts = tuple[str, str, Sequence[str], str]
+"""Second text, text, candidates and system text of an instance; texts that it lacks are ""."""
 
 STAGES = {
     "reading": ("read",),
@@ -242,10 +244,16 @@ class PlannedInstances(Protocol):
     def instances(self) -> int:
         """How many instances there are."""
 
-    def sample(self, count: int) -> Sequence[tuple[str, str, Sequence[str]]]:
-        """Returns the texts of about `count` instances: second text, text and candidates.
+    def sample(self, count: int) -> Sequence[InstanceTexts]:
+        """Returns the texts of about `count` instances that are spread over all."""
 
-        A system text stands before the second text.
+    def parts(self, part_count: int, part_size: int) -> Sequence[Sequence[InstanceTexts]]:
+        """Returns the texts of parts of the instances that are spread over all.
+
+        Args:
+            part_count: the largest number of parts.
+            part_size: the number of instances in a part, which follow each other. All instances are
+                one part if there are fewer.
         """
 
 

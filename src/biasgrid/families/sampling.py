@@ -83,6 +83,8 @@ class Balance(Section):
 
 
 ALL = Sample(share=1)
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Steps of this share of a list, which go round it, fall in with no period of the list."""
 SampleBy = Literal["blocks", "rows"]
 
 

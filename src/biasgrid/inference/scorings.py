@@ -10,6 +10,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
+from biasgrid.inference.input_counts import InputCounts
+
 ANSWER_KIND = "likelihood"
 BLANK = "BLANK"
 """Takes the place of the scored word in a context."""
@@ -34,6 +36,8 @@ class SentenceScoring(NamedTuple):
             None if it does not round.
         without_start: whether sentences are also scored without the start token that the formula
             adds, after the tokens that the tokenizer itself adds.
+        starts_alone: whether the first token is read behind the start token in a row of its own,
+            and all others without the start token.
         is_served: whether it is for models behind servers, which read a sentence back; else it is
             for weights here.
     """
@@ -48,39 +52,53 @@ class SentenceScoring(NamedTuple):
     total: bool = False
     decimals: int | None = None
     without_start: bool = False
+    starts_alone: bool = False
     is_served: bool = False
 
-    def tokens_read(
+    def inputs_read(
         self, sentence: Sequence[Hashable], pair: Sequence[Hashable], special: int
-    ) -> int:
-        """Returns about how many tokens a model reads to score a sentence, in all inputs together.
+    ) -> InputCounts:
+        """Returns about what a model reads to score a sentence.
 
         Args:
             sentence: the tokens of the sentence, special tokens included.
-            pair: the tokens of the partner or of the context without `BLANK`; empty if the formula
-                needs neither.
+            pair: the tokens of the partner or of the context without `BLANK`, likewise; empty if
+                the formula needs neither.
             special: the number of special tokens of a text.
         """
+        own_count = len(sentence) - special
+        if self.task == CAUSAL:
+            # A row has a token for the beginning, and lacks the last one, which is only predicted.
+            read_count = own_count + max(0, len(pair) - special)
+            if self.without_start:
+                return InputCounts(2, 2 * read_count)
+            return InputCounts(2 if self.starts_alone else 1, read_count)
         if self.inputs == "one":
-            once = len(sentence) + (len(pair) if self.needs == "context" else 0)
-            return once * (2 if self.without_start else 1)
+            # A pair has one special token less than two texts.
+            behind_context = len(pair) - 1 if self.needs == "context" else 0
+            return InputCounts(1, len(sentence) + behind_context)
+        scored_count = max(1, self._scored_count(sentence, pair, own_count))
+        return InputCounts(scored_count, len(sentence) * scored_count)
+
+    def _scored_count(
+        self, sentence: Sequence[Hashable], pair: Sequence[Hashable], own_count: int
+    ) -> int:
+        """Returns how many tokens of a sentence are scored; see `inputs_read`."""
         if self.needs == "partner":
             alignment = align_tokens(sentence, pair)
             positions = alignment.shared if self.reads == "shared" else alignment.differing
-            scored_count = len(positions[0])
-        elif self.needs == "context":
+            return len(positions[0])
+        if self.needs == "context":
             # The tokens of the word, which the sentence has and the context without BLANK lacks.
-            scored_count = len(sentence) - len(pair)
-        else:
-            scored_count = len(sentence) - special
-        return len(sentence) * max(scored_count, 1)
+            return len(sentence) - len(pair)
+        return own_count
 
 
+MASKED, CAUSAL = "fill-mask", "text-generation"
 CROWS_PAIRS = "Nangia et al., EMNLP 2020"
 AUL = "Kaneko and Bollegala, AAAI 2022"
 STEREOSET = "Nadeem et al., ACL 2021"
 BIAS_BENCH = "bias-bench"
-MASKED, CAUSAL = "fill-mask", "text-generation"
 
 SCORINGS: dict[str, SentenceScoring] = {
     "cps": SentenceScoring(
@@ -175,6 +193,7 @@ SCORINGS: dict[str, SentenceScoring] = {
         "publish its exponential",
         f"{BIAS_BENCH}; {STEREOSET}",
         CAUSAL,
+        starts_alone=True,
     ),
     "context-mean": SentenceScoring(
         "mean over the tokens of the sentence after its context; the token for the beginning of a "

@@ -169,7 +169,10 @@ def sampled_texts(
     samples = {}
     for key, (plan, _) in count_instances(layout, needed).items():
         instances = plan.sample(CHECKED_INSTANCES)
-        samples[key] = [f"{context} {text}" for context, text, _ in instances]
+        samples[key] = [
+            " ".join(filter(None, (system, context, text)))
+            for context, text, _, system in instances
+        ]
     for model, dataset, variant in cells:
         yield model, dataset, backends[model], samples[dataset, variant]
 

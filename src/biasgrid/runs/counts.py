@@ -6,15 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from biasgrid.base.faults import UserError
 from biasgrid.base.references import load, stage_module
 from biasgrid.config import Config, variant_clusters
-from biasgrid.families.family import Lists, PlannedInstances, TokenCounts
+from biasgrid.families.family import InstanceTexts, Lists, PlannedInstances, TokenCounts
+from biasgrid.families.sampling import GOLDEN_RATIO
 from biasgrid.inference.checkpoints.checkpoint import local_folder, read_record
-from biasgrid.inference.checkpoints.cost import RequestText
 from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 from biasgrid.inference.models.masked.one_token import counts_in_sentence
 from biasgrid.runs.layout import Layout
@@ -115,22 +116,35 @@ class InstancesToAsk:
         """The number of instances."""
         return len(self.table)
 
-    def sample(self, count: int) -> list[RequestText]:
-        """Returns the texts of about `count` instances at equal steps, at most of twice as many.
+    def sample(self, count: int) -> list[InstanceTexts]:
+        """Returns the texts of `count` instances; of all if there are fewer."""
+        rows = self.table
+        if len(rows) > count:
+            # A table may have periods, such as the orders in which an item is asked.
+            places = {int(step * GOLDEN_RATIO % 1 * len(rows)) for step in range(count)}
+            rows = rows[sorted(places)]
+        return instance_texts(rows)
 
-        The context of each is its system text and its second text.
-        """
-        columns = [name for name in self.table.columns if name.startswith("candidate")]
-        rows = self.table.gather_every(max(1, len(self.table) // count))
-        texts = []
-        for system, pair, text, *words in rows.select(
-            "system", "text_pair", "text", *columns
-        ).rows():
-            context = "\n\n".join(part for part in (system, pair) if part)
-            # Null if another instance of the table has more candidates.
-            candidates = [word for word in words if word is not None]
-            texts.append(RequestText(context, text, candidates))
-        return texts
+    def parts(self, part_count: int, part_size: int) -> list[list[InstanceTexts]]:
+        """Returns the texts of parts of the table, see `PlannedInstances.parts`."""
+        part_count = max(1, min(part_count, ceil(len(self.table) / part_size)))
+        # If the parts do not fill the table evenly, they overlap.
+        last = max(0, len(self.table) - part_size)
+        starts = [last * step // max(1, part_count - 1) for step in range(part_count)]
+        return [instance_texts(self.table.slice(start, part_size)) for start in starts]
+
+
+def instance_texts(instances: pl.DataFrame) -> list[InstanceTexts]:
+    """Returns the texts of instances."""
+    columns = [name for name in instances.columns if name.startswith("candidate")]
+    texts: list[InstanceTexts] = []
+    for system, pair, text, *words in instances.select(
+        "system", "text_pair", "text", *columns
+    ).rows():
+        # Null if another instance of the table has more candidates.
+        candidates = [word for word in words if word is not None]
+        texts.append((pair or "", text, candidates, system or ""))
+    return texts
 
 
 def table_facts(path: Path) -> TableFacts | None:

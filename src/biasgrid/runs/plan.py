@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from hashlib import sha256
+from functools import partial
 from itertools import starmap
+from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
+from biasgrid.base.files import digest_file
+from biasgrid.base.references import load_reference
 from biasgrid.base.sections import Charge
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
-from biasgrid.inference.checkpoints.cost import (
-    ReadingMethod,
-    RequestText,
-    parameters,
-    tokens_per_instance,
-    words_per_instance,
-)
-from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
+from biasgrid.inference.checkpoints.cost import parameters
+from biasgrid.inference.checkpoints.fast_tokenizer import DECIDING_FILES, FastTokenizer
 from biasgrid.inference.engine.processor_findings import precision_note, read_findings
+from biasgrid.inference.engine.settings import ROWS_A_PART
+from biasgrid.inference.input_counts import InputCounts
+from biasgrid.inference.models.estimates.texts import (
+    Estimator,
+    InputEstimate,
+    ReadingModel,
+    RequestText,
+    TextSample,
+)
+from biasgrid.inference.models.registry import SENTENCE_INPUTS, TEXT_INPUTS
 from biasgrid.inference.models.servers.usage import count_holdings
 from biasgrid.inference.scorings import ANSWER_KIND as SENTENCES
 from biasgrid.runs.counts import (
@@ -35,17 +42,16 @@ from biasgrid.runs.counts import (
 )
 from biasgrid.runs.layout import SCORERS, Layout
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 TABLE_BYTES = 6000
 """Estimated size of a table in bytes without its rows."""
 TEXT_BYTES = 100.0
 """Estimated size of a text in bytes in a table of instances, which is compressed."""
 SAMPLE_SIZE = 128
-"""The number of instances whose tokens are counted. On the standard grid their mean is within 1 %
+"""The number of instances whose inputs are counted. On the standard grid their mean is within 1 %
 of the mean of all instances.
 """
+SAMPLED_PARTS = 4
+"""The largest number of parts that are looked at for instances which are read together."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,12 @@ class Costs:
     Attributes:
         instances: number of instances. For a scorer the maximum, the instances of the writer, as
             long as the writer's texts are not there.
-        tokens: tokens of all inputs, special tokens included. A word of several tokens needs
-            several inputs, as do the spellings of an option that a server reads back. Estimated
-            from a sample, or without the model's tokenizer from the words of the texts.
+        sequences: rows of tokens that run through the model, or requests to a server. A word of
+            several tokens needs several, and so do most formulas that score sentences. Prompts
+            with options that begin alike share a row; the beginning of all is one more.
+        tokens: tokens of all sequences, special tokens included, without those that the model
+            writes. Like `sequences` estimated from a sample, or without the model's tokenizer from
+            the words of the texts.
         requests: requests to a server, 0 without one; the maximum while it is not known how it
             scores options.
         tokens_out: the maximum of tokens that the server writes.
@@ -96,6 +105,7 @@ class Costs:
     """
 
     instances: Estimate
+    sequences: Estimate
     tokens: Estimate
     requests: Estimate
     tokens_out: Estimate
@@ -215,6 +225,35 @@ def sum_plans(cells: Sequence[CellPlan], scorers: Sequence[CellPlan] = ()) -> To
     )
 
 
+class PlannedInputs(NamedTuple):
+    """The fields of `Costs` for what a model reads."""
+
+    sequences: Estimate
+    tokens: Estimate
+
+    @classmethod
+    def of_instances(
+        cls, estimate: InputEstimate, instances: Estimate, parts: int
+    ) -> PlannedInputs:
+        """Returns the inputs of some instances.
+
+        Args:
+            estimate: what the model reads for each of them.
+            instances: their number.
+            parts: the number of parts in which they are answered.
+        """
+        shared_count = parts if estimate.shared_tokens else 0
+        shared = InputCounts(shared_count, shared_count * estimate.shared_tokens)
+        sequences, tokens = (
+            add_estimates([instances.times(mean, exact=False), Estimate(once)])
+            for mean, once in zip(estimate.mean, shared, strict=True)
+        )
+        return cls(sequences, tokens)
+
+
+NOTHING_READ = PlannedInputs(Estimate(0), Estimate(0))
+
+
 class ServerCosts(NamedTuple):
     """The fields of `Costs` for a server; zeros without one."""
 
@@ -263,13 +302,15 @@ class Planner:
         rate: the speed of the machine.
         layout: the places of files.
         instances: the number of instances by dataset and variant.
-        texts: samples of instances by dataset and variant. For scorers the variant is
-            `scorers/WRITER`, and the sample is of the writer's texts.
+        samples: samples of instances by dataset and variant. For scorers the variant is
+            `scorers/WRITER`, and the sample is of the writer's texts. None without instances.
         folders: by model the folder of its checkpoint, None if it is not on this machine.
         parameters: by model the number of parameters that every token passes through, None if it
             is unknown.
-        backends: tokenizers by the SHA-256 of their files, None if they cannot be read.
-        lengths: mean numbers of tokens by digest of a tokenizer, key of `texts` and reading method.
+        digests: by the folder of a checkpoint a digest of its tokenizer; "" without one.
+        tokenizers: tokenizers by their digests, None if they cannot be read.
+        estimates: what models read of an instance, by the arguments of `estimate`, with the digest
+            of the tokenizer in the place of the model.
     """
 
     def __init__(self, config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate):
@@ -277,10 +318,12 @@ class Planner:
         self.config, self.rate = config, rate
         self.layout = Layout(config)
         self.instances: dict[tuple[str, str], Estimate] = {}
-        self.texts: dict[tuple[str, str], list[RequestText]] = {}
+        self.samples: dict[tuple[str, str], TextSample | None] = {}
         for variant, (plan, number) in count_instances(self.layout, lists).items():
             self.instances[variant] = number
-            self.texts[variant] = list(starmap(RequestText, plan.sample(SAMPLE_SIZE)))
+            texts = [*starmap(RequestText, plan.sample(SAMPLE_SIZE))]
+            find_parts = partial(plan.parts, SAMPLED_PARTS, ROWS_A_PART)
+            self.samples[variant] = TextSample(texts, find_parts) if texts else None
         self.folders: dict[str, Path | None] = {}
         self.parameters: dict[str, int | None] = {}
         for name in dict.fromkeys([*config.run.models, *config.scorer_models]):
@@ -288,8 +331,9 @@ class Planner:
             folder = checkpoint_folder(record, config.models[name].folder)
             self.folders[name] = folder
             self.parameters[name] = parameters(folder) if folder else None
-        self.backends: dict[str, Tokenizer | None] = {}
-        self.lengths: dict[tuple[str, tuple[str, str], ReadingMethod], float] = {}
+        self.digests: dict[Path, str] = {}
+        self.tokenizers: dict[str, FastTokenizer | None] = {"": None}
+        self.estimates: dict[tuple[Any, ...], InputEstimate] = {}
 
     def cell(self, dataset: str, model: str) -> CellPlan:
         """Plans one cell."""
@@ -297,17 +341,16 @@ class Planner:
         is_imported = self.config.models[model].source.brings_instances
         question = self.config.question(model, dataset)
         instances = self.cell_instances(dataset, model)
-        tokens = Estimate(0) if is_imported else self.cell_tokens(dataset, model)
+        inputs = self.cell_inputs(dataset, model)
         charge = self.charge(dataset, model)
         costs = ServerCosts()
         if charge is not None:
-            tokens = times_requests(tokens, charge)
+            tokens = times_requests(inputs.tokens, charge)
+            inputs = PlannedInputs(times_requests(instances, charge), tokens)
             answers = self.layout.answers(dataset, model)
             costs = server_costs(charge, answers, instances, tokens)
-        flop, seconds = tokens, Estimate(0)
-        if not is_imported:
-            flop = self.operations(model, tokens)
-            seconds = self.rate.seconds(instances, flop)
+        flop = self.operations(model, inputs.tokens)
+        seconds = Estimate(0) if is_imported else self.rate.seconds(instances, flop)
         instances_table = self.layout.instances_of_cell(dataset, model)
         instance_bytes = self.config.family(dataset).instance_bytes
         tables = self.layout.predictions_of_cell(dataset, model)
@@ -318,7 +361,7 @@ class Planner:
             writer=None,
             instances_table=str(instances_table),
             instances=instances,
-            tokens=tokens,
+            **inputs._asdict(),
             **costs._asdict(),
             parameters=self.parameters[model],
             flop=flop,
@@ -332,6 +375,8 @@ class Planner:
 
     def operations(self, model: str, tokens: Estimate) -> Estimate:
         """Returns the floating-point operations of a model that reads tokens; see `Costs.flop`."""
+        if tokens.value == 0:
+            return tokens
         parameter_count = self.parameters[model]
         return tokens.times(None if parameter_count is None else 2 * parameter_count)
 
@@ -346,8 +391,8 @@ class Planner:
         texts = self.layout.texts(dataset, writer)
         shard = self.layout.scorer(dataset, writer, model)
         instances = self.distinct_texts(dataset, writer)
-        tokens = self.scorer_tokens(dataset, writer, model)
-        flop = self.operations(model, tokens)
+        inputs = self.scorer_inputs(dataset, writer, model)
+        flop = self.operations(model, inputs.tokens)
         row_bytes = self.config.question(model, dataset, writer).row_bytes
         return CellPlan(
             dataset=dataset,
@@ -356,7 +401,7 @@ class Planner:
             writer=writer,
             instances_table=str(texts),
             instances=instances,
-            tokens=tokens,
+            **inputs._asdict(),
             **ServerCosts()._asdict(),
             parameters=self.parameters[model],
             flop=flop,
@@ -378,33 +423,37 @@ class Planner:
             return self.cell_instances(dataset, writer).times(1, exact=False)
         return Estimate(facts.rows)
 
-    def scorer_tokens(self, dataset: str, writer: str, model: str) -> Estimate:
-        """Estimates the tokens that a scorer reads, from a sample of the writer's texts.
+    def scorer_inputs(self, dataset: str, writer: str, model: str) -> PlannedInputs:
+        """Estimates what a scorer reads, from a sample of the writer's texts.
 
         Before these are written, each counts as `max_tokens` of the writer.
         """
+        if self.config.back_end_entry(model).inputs is None:
+            return NOTHING_READ
         instances = self.distinct_texts(dataset, writer)
         table = self.layout.texts(dataset, writer)
         if table_facts(table) is None:
             generation = self.config.models[writer].source.deciding_keys().get("generation")
-            return instances.times(generation["max_tokens"] if generation else None, exact=False)
+            most_tokens = generation["max_tokens"] if generation else None
+            return PlannedInputs(instances, instances.times(most_tokens, exact=False))
         key = dataset, f"{SCORERS}/{writer}"
-        if key not in self.texts:
+        if key not in self.samples:
             # Imported here, because it imports polars, which most plans do not need.
             from biasgrid.tables.instances import read_instances
 
-            self.texts[key] = InstancesToAsk(read_instances(table, {})).sample(SAMPLE_SIZE)
-        return self.sampled_tokens(model, instances, key)
+            texts = InstancesToAsk(read_instances(table, {})).sample(SAMPLE_SIZE)
+            self.samples[key] = TextSample([*starmap(RequestText, texts)]) if texts else None
+        answer = self.config.question(model, dataset, writer).answer
+        choices = self.config.deciding_settings(model, dataset, writer)
+        estimate = self.estimate(model, key, answer, choices)
+        return PlannedInputs.of_instances(estimate, instances, parts=1)
 
     def charge(self, dataset: str, model: str) -> Charge | None:
         """Returns the charge for an instance of a cell; None without a server."""
         question = self.config.question(model, dataset)
-        capabilities = self.layout.capabilities(model)
-        scored_by = None
-        if capabilities.exists():
-            scored_by = json.loads(capabilities.read_text()).get("scored_by")
-        texts = self.texts.get((dataset, question.variant), [])
-        options = [text.words for text in texts if text.words]
+        scored_by = self.capabilities(model).get("scored_by")
+        sample = self.samples.get((dataset, question.variant))
+        options = [text.words for text in sample.texts if text.words] if sample else []
         return self.config.models[model].source.charge(question.answer, scored_by, options)
 
     def cell_instances(self, dataset: str, model: str) -> Estimate:
@@ -414,58 +463,69 @@ class Planner:
         facts = table_facts(self.layout.instances_of_cell(dataset, model))
         return UNKNOWN_NUMBER if facts is None else Estimate(facts.rows)
 
-    def cell_tokens(self, dataset: str, model: str) -> Estimate:
-        """Estimates the tokens that the model of a cell reads, once per instance."""
+    def cell_inputs(self, dataset: str, model: str) -> PlannedInputs:
+        """Estimates what the model of a cell reads; of a server for one request per instance."""
+        if self.config.back_end_entry(model).inputs is None:
+            return NOTHING_READ
         question = self.config.question(model, dataset)
-        variant = dataset, question.variant
-        scoring = str(question.settings["scoring"]) if question.answer == SENTENCES else ""
-        return self.sampled_tokens(model, self.instances[variant], variant, scoring)
+        key = dataset, question.variant
+        choices = self.config.deciding_settings(model, dataset)
+        estimate = self.estimate(model, key, question.answer, choices)
+        instances = self.instances[key]
+        shard_count = len(self.layout.shards(dataset, model))
+        parts_of_shard = ceil((instances.value or 0) / shard_count / ROWS_A_PART)
+        return PlannedInputs.of_instances(estimate, instances, shard_count * parts_of_shard)
 
-    def sampled_tokens(
-        self, model: str, instances: Estimate, key: tuple[str, str], scoring: str = ""
-    ) -> Estimate:
-        """Estimates the tokens of instances from a sample.
+    def estimate(
+        self, model: str, key: tuple[str, str], answer: str, choices: Mapping[str, Any]
+    ) -> InputEstimate:
+        """Estimates what a model reads of the instances of a sample.
 
         Without the model's tokenizer it counts words. An empty sample counts as a token each.
 
         Args:
-            model: the model.
-            instances: the number of instances.
-            key: the key of the sample in `texts`.
-            scoring: the formula by which sentences are scored; empty if the model scores none.
+            model: the model, which reads something.
+            key: the key of the sample in `samples`.
+            answer: the kind of answers.
+            choices: the settings that decide the answers.
         """
-        is_joined = self.config.back_end_entry(model).joined and not scoring
-        method = ReadingMethod(is_joined, scoring)
-        folder, texts = self.folders[model], self.texts[key]
-        if not texts:
-            return instances
-        length = self.mean_tokens(folder / "tokenizer.json", key, method) if folder else None
-        if length is None:
-            length = words_per_instance(texts, method)
-        return instances.times(length, exact=False)
+        sample = self.samples[key]
+        if sample is None:
+            return InputEstimate(InputCounts(1, 1))
+        reference = self.config.back_end_entry(model).inputs or TEXT_INPUTS
+        if answer == SENTENCES:
+            reference = SENTENCE_INPUTS
+        digest = self.tokenizer_digest(self.folders[model])
+        capabilities = self.capabilities(model)
+        settings = json.dumps([choices, capabilities], sort_keys=True, default=str)
+        estimate_key = digest, key, reference, answer, settings
+        if estimate_key not in self.estimates:
+            count_inputs: Estimator = load_reference(reference)
+            reader = ReadingModel(self.tokenizers[digest], answer, choices, capabilities)
+            self.estimates[estimate_key] = count_inputs(reader, sample)
+        return self.estimates[estimate_key]
 
-    def mean_tokens(self, file: Path, key: tuple[str, str], method: ReadingMethod) -> float | None:
-        """Returns the mean number of tokens that a tokenizer makes of an instance of a sample.
+    def capabilities(self, model: str) -> dict[str, Any]:
+        """Returns the capabilities of a model; empty if they are not found out."""
+        file = self.layout.capabilities(model)
+        return dict(json.loads(file.read_text())) if file.exists() else {}
+
+    def tokenizer_digest(self, folder: Path | None) -> str:
+        """Returns the key in `tokenizers` of a checkpoint's tokenizer, which is loaded if needed.
 
         Args:
-            file: the tokenizer.json.
-            key: the key of the sample in `texts`.
-            method: the way in which the model reads instances.
-
-        Returns:
-            None if the tokenizer is missing or cannot be read.
+            folder: the folder of the checkpoint; None if it is not on this machine.
         """
-        if not file.exists():
-            return None
-        # By digest, because models share tokenizers, but each has a copy in its own folder.
-        digest = sha256(file.read_bytes()).hexdigest()
-        if digest not in self.backends:
-            self.backends[digest] = load_fast_tokenizer(file)
-        backend = self.backends[digest]
-        length_key = digest, key, method
-        if backend is not None and length_key not in self.lengths:
-            self.lengths[length_key] = tokens_per_instance(backend, self.texts[key], method)
-        return self.lengths.get(length_key)
+        if folder is None:
+            return ""
+        if folder not in self.digests:
+            # By digest, because models share tokenizers, but each has a copy in its own folder.
+            files = [folder / name for name in DECIDING_FILES]
+            self.digests[folder] = digest_file(*filter(Path.exists, files))
+        digest = self.digests[folder]
+        if digest not in self.tokenizers:
+            self.tokenizers[digest] = FastTokenizer.from_folder(folder)
+        return digest
 
 
 def make_plan(config: Config, lists: Mapping[tuple[str, str], Lists], rate: MachineRate) -> Plan:

@@ -264,29 +264,55 @@ def test_a_request_has_its_key_regardless_of_other_requests() -> None:
     assert set(request_keys(few)) < set(request_keys(many))
 
 
-def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
-    places = Subjects(
-        {"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]},
-        [None] * 3,
-    )
+def places_to_plan(subjects: list[Subjects], sample: Sample | None = None) -> WordLists:
     template = (
         "[subj1:dem] men met [subj2].",
         "Which [subj2:dem] [p_act] by the [mask]?",
         "Who of [subj1] [p_act:neg]?",
     )
-    lists = lists_of(SAT, template, subjects=[places], filler="well --", mask="<m>")
-    instances = whole(expand(lists)).filter(~pl.col("swapped"))
-    # A sample's articles are not smoothed.
+    mask = {"filler": "well --", "mask": "<m>"}
+    return lists_of(SAT, template, subjects=subjects, sample=sample, **mask)
+
+
+def planned_texts(instances: pl.DataFrame) -> list[tuple[object, ...]]:
+    """The texts of instances as a plan has them: articles are not smoothed."""
     texts = instances.select(
         pl.col("text_pair", "text").cast(pl.String).str.replace_all(" an ", " a ")
     ).rows()
     candidates = instances.select(pl.col("candidate1", "candidate2").cast(pl.String)).rows()
-    texts = [(*text, pair) for text, pair in zip(texts, candidates, strict=True)]
+    return [(*text, pair, "") for text, pair in zip(texts, candidates, strict=True)]
+
+
+PLACES = Subjects(
+    {"[subj]": ["Chad", "Mali", "Peru"], "[subj:dem]": ["Chadian", "Malian", "Peruvian"]},
+    [None] * 3,
+)
+ISLANDS = Subjects({"[subj]": ["Fiji", "Cuba"], "[subj:dem]": ["Fijian", "Cuban"]}, [None] * 2)
+
+
+def test_a_sample_holds_texts_of_instances_spread_over_pairs_and_items() -> None:
+    lists = places_to_plan([PLACES])
+    texts = planned_texts(whole(expand(lists)).filter(~pl.col("swapped")))
     assert planned_instances(lists).sample(100) == texts
     sample = planned_instances(lists).sample(12)
     assert len(sample) == 12
     assert set(sample) <= set(texts)
     assert len(set(sample)) > 8
+
+
+@pytest.mark.parametrize("sample", [None, Sample(units=5, seed=2), BlockSample(units=8, seed=2)])
+@pytest.mark.parametrize("subjects", [[PLACES], [PLACES, ISLANDS]], ids=["one list", "two lists"])
+def test_a_plan_and_the_table_have_the_same_parts(
+    subjects: list[Subjects], sample: Sample | None
+) -> None:
+    lists = places_to_plan(subjects, sample)
+    texts = planned_texts(whole(expand(lists)))
+    assert planned_instances(lists).parts(4, len(texts)) == [texts]
+    assert planned_instances(lists).parts(1, 4) == [texts[:4]]
+    parts = planned_instances(lists).parts(2, len(texts) // 2)
+    assert [len(part) for part in parts] == [len(texts) // 2] * 2
+    assert {*parts[0], *parts[1]} <= set(texts)
+    assert parts[0] != parts[1]
 
 
 @pytest.mark.parametrize("sample", [None, Sample(units=5, seed=2), BlockSample(units=8, seed=2)])

@@ -103,10 +103,9 @@ def test_a_plan_sees_what_is_asked() -> None:
     design = planned_instances(
         WordLists(TEMPLATES, [PEOPLE], ACTS, "", None, {}, prompts=(PROMPT,))
     )
-    context, text, candidates = design.sample(100)[0]
+    context, text, candidates, system = design.sample(100)[0]
     first = instances().cast({pl.Categorical: pl.String}).row(0, named=True)
-    # A system text is read too.
-    assert context == f"{PROMPT.system}\n\n{first['text_pair']}"
+    assert (context, system) == (first["text_pair"], PROMPT.system)
     assert (text, candidates) == (first["text"], ("A", "B"))
 
 

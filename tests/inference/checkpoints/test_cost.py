@@ -1,22 +1,11 @@
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from biasgrid.inference.checkpoints.cost import (
-    ReadingMethod,
-    RequestText,
-    count_input_tokens,
-    parameters,
-    tokens_per_instance,
-    words_per_instance,
-)
-from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
-
-Checkpoints = Callable[[str, str], Path]
+from biasgrid.inference.checkpoints.cost import parameters
 
 
 def write_config(folder: Path, **content: int) -> None:
@@ -61,32 +50,3 @@ def test_facts_without_a_file_are_unknown(tmp_path: Path) -> None:
         assert parameters(tmp_path) is None
     (tmp_path / "model.safetensors").write_bytes(b"cut off")
     assert parameters(tmp_path) is None
-
-
-def test_a_tokenizer_is_loaded_without_the_padding_and_truncation_of_its_training(
-    tmp_path: Path, tiny_checkpoint: Checkpoints
-) -> None:
-    backend = load_fast_tokenizer(tiny_checkpoint("bert", "fill-mask") / "tokenizer.json")
-    assert backend is not None
-    backend.enable_truncation(4)
-    backend.enable_padding(length=90)
-    backend.save(str(tmp_path / "tokenizer.json"))
-    again = load_fast_tokenizer(tmp_path / "tokenizer.json")
-    assert again is not None
-    texts = [RequestText("Ann met Carl", "Who lied", ())]
-    # [CLS] Who lied [SEP] Ann met Carl [SEP], and [CLS] Ann met Carl Who lied [SEP].
-    assert tokens_per_instance(again, texts, ReadingMethod()) == 8
-    assert tokens_per_instance(again, texts, ReadingMethod(is_joined=True)) == 7
-
-
-def test_words_of_several_tokens_share_equal_inputs() -> None:
-    assert count_input_tokens(9, []) == count_input_tokens(9, [[5], [6]]) == 9
-    # Three masks, one token and two masks, two tokens and a mask; the second word differs in the
-    # last of them.
-    assert count_input_tokens(9, [[5], [5, 6, 7], [5, 8, 7]]) == 9 + 4 * (9 + 2)
-
-
-def test_words_and_marks_count_as_tokens() -> None:
-    texts = [RequestText("Ann met Carl.", "Who lied?", ["Ann", "Carl"]), RequestText("A", "B", [])]
-    assert words_per_instance(texts[:1], ReadingMethod()) == 4 + 3 + 3
-    assert words_per_instance(texts, ReadingMethod(is_joined=True)) == (7 + 2) / 2 + 2

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "~": (
-        "~ estimated: tokens from a sample, sizes from the number of rows. Before a tokenizer is "
-        "fetched, which may drop subjects, and before texts are written, some of which may be the "
-        "same, the largest possible number is shown"
+        "~ estimated: sequences and tokens from a sample, sizes from the number of rows. Before a "
+        "tokenizer is fetched, which may drop subjects, and before texts are written, some of "
+        "which may be the same, the largest possible number is shown"
     ),
     "-": "- unknown until the model is fetched",
 }
@@ -43,6 +43,7 @@ PLAN_FIRST_TO_GO = (
     "FLOP",
     "size",
     "written",
+    "sequences",
     "requests",
     "tokens",
     "done",
@@ -130,7 +131,8 @@ def plan_table(planned: Plan, rate: MachineRate, width: int) -> RenderableType:
     with_charges = bool(planned.totals.requests.value)
     times = ["time"] if with_times else []
     charges = CHARGES if with_charges else []
-    titles = ["instances", "tokens", *charges, "FLOP", "size", *times, "done", "meas-\nured"]
+    inputs = ["sequences", "tokens"]
+    titles = ["instances", *inputs, *charges, "FLOP", "size", *times, "done", "meas-\nured"]
     table = terminal_table(["cell"], titles, width)
     for dataset, group in groupby(planned.cells, key=attrgetter("dataset")):
         cells = list(group)
@@ -159,7 +161,11 @@ def plan_numbers(
         with_times: whether the time is among the numbers.
         with_charges: whether requests and costs are.
     """
-    numbers = [estimate_text(cell.instances), estimate_text(cell.tokens)]
+    numbers = [
+        estimate_text(cell.instances),
+        estimate_text(cell.sequences),
+        estimate_text(cell.tokens),
+    ]
     if with_charges:
         numbers += [
             estimate_text(cell.requests),
@@ -189,7 +195,10 @@ def plan_legend(planned: Plan, rate: MachineRate) -> str:
             f"{totals.cells} cells measured"
         ),
         time_left_text(totals, rate),
-        "size: of the predictions; sums include the instances tables. done: shards",
+        (
+            "sequences, tokens: what models read, without what they write. size: of the "
+            "predictions; sums include the instances tables. done: shards"
+        ),
     ]
     figures: list[Estimate] = []
     for cell in (*planned.cells, *planned.scorers):

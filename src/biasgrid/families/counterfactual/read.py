@@ -59,7 +59,7 @@ from biasgrid.families.counterfactual.templates import (
     check_distinct_templates,
     read_case_templates,
 )
-from biasgrid.families.family import TokenCounts
+from biasgrid.families.family import InstanceTexts, TokenCounts
 
 MOST_CASE_INSTANCES = 2**32 - 1
 FILLINGS_EXPECTED = "a file with one filling per line, or a folder of such files"
@@ -343,16 +343,15 @@ class PlannedCases:
             instances += int(cases.sum()) * block.terms
         return instances
 
-    def sample(self, count: int) -> list[tuple[str, str, Sequence[str]]]:
-        """Returns about `count` instances of cases that are spread evenly over the pack.
+    def sample(self, count: int) -> list[InstanceTexts]:
+        """Returns the texts of about `count` instances of cases spread evenly over the pack.
 
-        Returns:
-            For each the second input (empty if there is none), the first input, and the targets.
+        The text is the first input, and the candidates are the targets.
         """
         from biasgrid.families.counterfactual.ask import candidates_of, expand_cases
 
         steps = min(SAMPLED_CASES, self.pack.cases)
-        rows: list[tuple[str, str, Sequence[str]]] = []
+        rows: list[InstanceTexts] = []
         for step in range(steps):
             case = self.pack.cases * step // steps
             instances = expand_cases(self.pack, case, case + 1)
@@ -361,5 +360,9 @@ class PlannedCases:
             for context, text, *candidates in columns.gather_every(every).rows():
                 targets = [word for word in candidates if word is not None]
                 # Tokenizers differ in how they write the mask. Any word can replace that token.
-                rows.append((context or "", text.replace(MASK_TOKEN, "it"), targets))
+                rows.append((context or "", text.replace(MASK_TOKEN, "it"), targets, ""))
         return rows
+
+    def parts(self, part_count: int, part_size: int) -> list[list[InstanceTexts]]:
+        """Returns a sample as one part: no model that is asked cases reads several together."""
+        return [self.sample(part_size)]

@@ -13,16 +13,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from biasgrid.base.digests import digest_fields
 from biasgrid.base.faults import Fault
 from biasgrid.base.names import fold_name
-from biasgrid.families.family import TokenCounts
+from biasgrid.families.family import InstanceTexts, TokenCounts
 from biasgrid.families.prompts import read_prompts
-from biasgrid.families.sampling import ALL, Balance, BlockSample, Sample, sample_content
+from biasgrid.families.sampling import (
+    ALL,
+    GOLDEN_RATIO,
+    Balance,
+    BlockSample,
+    Sample,
+    sample_content,
+)
 from biasgrid.families.underspecified.lists import (
     LineProblem,
     ListFile,
@@ -48,8 +55,6 @@ from biasgrid.families.underspecified.templates import (
 
 if TYPE_CHECKING:
     from biasgrid.families.underspecified.samples import AskedBlocks
-
-GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -274,11 +279,11 @@ class Design:
         text = text.replace(MASK, mask) if mask else text
         return item.prompt.ask(text, template) if item.prompt else text
 
-    def sample(self, instance_count: int) -> list[tuple[str, str, tuple[str, str]]]:
-        """Returns context, question and candidates of instances spread over pairs and items.
+    def sample(self, instance_count: int) -> list[InstanceTexts]:
+        """Returns the texts of instances spread over pairs and items, see `texts`.
 
-        A system text stands before the context. Articles stay as the templates have them; orders
-        are not swapped. A design of fewer pairs with items is returned whole.
+        Articles stay as the templates have them; orders are not swapped. A design of fewer pairs
+        with items is returned whole.
 
         Args:
             instance_count: about how many instances.
@@ -295,8 +300,46 @@ class Design:
             instances.append(self.texts(item, pair))
         return instances
 
-    def texts(self, item: DesignItem, pair: tuple[int, int]) -> tuple[str, str, tuple[str, str]]:
-        """Returns context, question and both candidates of one instance; articles stay as they are.
+    def parts(self, part_count: int, part_size: int) -> list[list[InstanceTexts]]:
+        """Returns the texts of parts of the instances, see `texts` and `PlannedInstances.parts`."""
+        pairs = list(self.ordered_pairs())
+        part_count = max(1, min(part_count, self.instances // part_size))
+        parts = []
+        for step in range(part_count):
+            pairs_of_part = pairs[len(pairs) * step // part_count :]
+            instances = (
+                design.texts(item, pair) for design, pair, items in pairs_of_part for item in items
+            )
+            parts.append(list(islice(instances, part_size)))
+        return parts
+
+    def ordered_pairs(self) -> Iterator[tuple[Design, tuple[int, int], list[DesignItem]]]:
+        """Yields a design, a pair of its subjects and the items of this pair, as instances come.
+
+        The design is this one, or the one with swapped subjects.
+        """
+        items_of_pairs = [(pair, self.items) for pair in self.pairs]
+        if self.lists.sample is not None:
+            # The module imports numpy and polars, which plans without samples do without.
+            from biasgrid.families.underspecified.samples import asked_groups
+
+            # Both questions of an example are in one swap group.
+            mask = asked_groups(self, self.lists.sample).repeat(2).reshape(len(self.pairs), -1)
+            items_of_pairs = []
+            for pair, row in zip(self.pairs, mask, strict=True):
+                items = [self.items[place] for place in row.nonzero()[0]]
+                if items:
+                    items_of_pairs.append((pair, items))
+        for pair, items in items_of_pairs:
+            yield self, pair, items
+        swapped = replace(self, subjects=self.subjects[::-1])
+        for (first, second), items in items_of_pairs:
+            yield swapped, (second, first), items
+
+    def texts(self, item: DesignItem, pair: tuple[int, int]) -> InstanceTexts:
+        """Returns the texts of one instance: context, question, both candidates and system text.
+
+        Articles stay as they are.
 
         Args:
             item: the question.
@@ -315,8 +358,8 @@ class Design:
         candidates = fill(template.subject_slot(1)), fill(template.subject_slot(2))
         if prompt:
             candidates = prompt.letters(template)
-            context = f"{prompt.system}\n\n{context}" if prompt.system else context
-        return context, fill(self.question(item)), candidates
+        system = (prompt and prompt.system) or ""
+        return context, fill(self.question(item)), candidates, system
 
 
 def planned_instances(lists: WordLists, token_counts: TokenCounts | None = None) -> Design:

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+MODELS_PACKAGE = __name__.rpartition(".")[0]
+ESTIMATES = f"{MODELS_PACKAGE}.estimates"
+"""The package that estimates what back ends read."""
+TEXT_INPUTS = f"{ESTIMATES}.texts:count_text_inputs"
+MASK_INPUTS = f"{ESTIMATES}.masks:count_mask_inputs"
+SENTENCE_INPUTS = f"{ESTIMATES}.texts:count_sentence_inputs"
+"""Estimates what is read for answers of the kind `likelihood`, whatever the back end."""
+
 
 class RegistryEntry(NamedTuple):
     """A back end, and the facts about it that are needed before it is imported.
@@ -31,7 +39,9 @@ class RegistryEntry(NamedTuple):
             `formats.unqover.reading.read_dump`; "" if nothing can be checked.
         source: the reference of the `base.sections.ModelSource` of its models; "" if it is one of
             `SOURCES`, which models of any task may have.
-        joined: whether it reads text and second text as one text with a mask.
+        inputs: the reference of a function that estimates what it reads, an
+            `estimates.texts.Estimator`; by default it reads each instance as one text or one pair
+            of texts. None if it reads nothing.
         other_paths: pairs of a kind of answers and the reference of the class that gives it, for
             kinds that `path` does not give.
     """
@@ -40,7 +50,7 @@ class RegistryEntry(NamedTuple):
     answers: tuple[str, ...]
     section: str = ""
     classes: bool = False
-    joined: bool = False
+    inputs: str | None = TEXT_INPUTS
     source: str = ""
     probe: str = ""
     probed: tuple[str, ...] = ()
@@ -65,7 +75,6 @@ class RegistryEntry(NamedTuple):
         return self._replace(**references, other_paths=other_paths)
 
 
-MODELS_PACKAGE = __name__.rpartition(".")[0]
 SENTENCE_SCORERS = f"{MODELS_PACKAGE}.likelihood"
 """The package of back ends that score whole sentences."""
 IMPORT_DUMP, READ_DUMP = (
@@ -91,6 +100,7 @@ SERVER = RegistryEntry(
 ANSWERS = RegistryEntry(
     f"{MODELS_PACKAGE}.precomputed:PrecomputedAnswers",
     (),
+    inputs=None,
     check=f"{MODELS_PACKAGE}.precomputed:precomputed_answer_faults",
     source=f"{MODELS_PACKAGE}.sources.precomputed:PrecomputedSource",
 )
@@ -99,18 +109,22 @@ BACK_ENDS = {
     ("fill-mask", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.masked.back_end:FillMask",
         ("choice", "likelihood"),
-        joined=True,
+        inputs=MASK_INPUTS,
         other_paths=(("likelihood", f"{SENTENCE_SCORERS}.masked:MaskedLikelihood"),),
     ),
-    ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), joined=True, check=READ_DUMP),
+    ("fill-mask", "dump"): RegistryEntry(IMPORT_DUMP, ("choice",), inputs=None, check=READ_DUMP),
     ("question-answering", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.extractive.back_end:QuestionAnswering",
         ("span",),
         section=f"{MODELS_PACKAGE}.extractive.section:ExtractiveModel",
     ),
-    ("question-answering", "dump"): RegistryEntry(IMPORT_DUMP, ("span",), check=READ_DUMP),
+    ("question-answering", "dump"): RegistryEntry(
+        IMPORT_DUMP, ("span",), inputs=None, check=READ_DUMP
+    ),
     ("multiple-choice", "weights"): RegistryEntry(
-        f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice", ("choice",)
+        f"{MODELS_PACKAGE}.multiple_choice:MultipleChoice",
+        ("choice",),
+        inputs=f"{ESTIMATES}.texts:count_option_inputs",
     ),
     ("text-classification", "weights"): RegistryEntry(
         f"{MODELS_PACKAGE}.text_classification:TextClassification",
@@ -132,6 +146,7 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.generation.back_end:TextGeneration",
         ("choice", "text", "likelihood"),
         section=GENERATIVE_SECTION,
+        inputs=f"{ESTIMATES}.prompts:count_prompt_inputs",
         probe=f"{MODELS_PACKAGE}.generation.capabilities:PROBE",
         probed=("choice", "text", "likelihood"),
         other_paths=(("likelihood", f"{SENTENCE_SCORERS}.causal:CausalLikelihood"),),
@@ -146,9 +161,10 @@ BACK_ENDS = {
         f"{MODELS_PACKAGE}.random_answers:RandomAnswers",
         ("choice", "text", "likelihood"),
         section=GENERATIVE_SECTION,
+        inputs=None,
         source=f"{MODELS_PACKAGE}.sources.random:RandomSource",
     ),
-    ("fill-mask", "answers"): ANSWERS._replace(answers=("choice", "likelihood"), joined=True),
+    ("fill-mask", "answers"): ANSWERS._replace(answers=("choice", "likelihood")),
     ("question-answering", "answers"): ANSWERS._replace(answers=("span",)),
     ("multiple-choice", "answers"): ANSWERS._replace(answers=("choice",)),
     ("text-classification", "answers"): ANSWERS._replace(answers=("choice",), classes=True),

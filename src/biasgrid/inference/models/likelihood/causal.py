@@ -147,7 +147,7 @@ class CausalLikelihood(SentenceBackEnd):
         is_truncated: list[bool] = []
         for owner, (context, sentence) in enumerate(zip(contexts, sentences, strict=True)):
             before, ids = self._tokens(context, sentence)
-            if self.name == "mean":
+            if self.scoring.starts_alone:
                 score_rows = self._rows_of_mean(ids, limit)
             else:
                 score_rows = [self._row_after(before, ids, limit)]

@@ -1,0 +1,1 @@
+"""What models will read, estimated from a sample of instances without loading a model."""
