@@ -29,6 +29,7 @@ from biasgrid.jobs.lock import check_records, lock_results
 from biasgrid.jobs.run_progress import (
     RUN_FAILED,
     STOPPED,
+    TYPED,
     end_progress_lines,
     is_for_programs,
     start_progress_lines,
@@ -153,6 +154,8 @@ def makes_the_grid():
 
 def command_to_go_on():
     """Returns the command that continues this run: the one that was typed, unless a script runs Snakemake."""
+    if TYPED in os.environ:
+        return os.environ[TYPED]
     if "snakemake" in sys.argv[0]:
         return shlex.join(["snakemake", *sys.argv[1:]])
     from biasgrid.runs.audit import command

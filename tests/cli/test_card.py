@@ -275,7 +275,7 @@ def test_the_text_says_what_was_asked_how_sure_it_is_and_how_to_repeat_it(result
         "- `gender`: four templates only.",
         "| revision or digest of the weights | abc123 |",
         "| word lists | gender/qa 0123456789abcdef |",
-        "snakemake --configfile config/c.yaml --cores all",
+        "biasgrid run config/c.yaml",
         "biasgrid card results/c --model new",
     ):
         assert line in told.splitlines()

@@ -125,6 +125,24 @@ def test_a_failed_run_says_how_to_go_on(config: Path) -> None:
     assert last == f"{expected} 'my grid.yaml'"
 
 
+def test_files_and_options_are_those_of_snakemake(config: Path) -> None:
+    def run(*options: str) -> subprocess.CompletedProcess[str]:
+        line = [*BIASGRID, "run", config.name, *options]
+        return subprocess.run(line, cwd=config.parent, capture_output=True, text=True)
+
+    planned = run("--", "-n", "--quiet", "rules")
+    assert planned.returncode == 0, planned.stderr
+    assert re.search(r"\nexpand +1\n", planned.stdout + planned.stderr)
+    instances = config.parent / "results/instances/people/texts.parquet"
+    assert not instances.exists()
+    assert run("results/instances/people/texts.parquet").returncode == 0
+    instances.write_text("in the way")
+    failed = run("results/summary.csv")
+    assert failed.returncode == 1
+    typed = "biasgrid run 'my grid.yaml' -- results/summary.csv"
+    assert f"then continue with: {typed}\n" in failed.stderr
+
+
 @pytest.mark.family("subjects of one token are asked for in one of them")
 def test_a_run_that_is_refused_at_its_start_shows_the_reason_and_no_lines_of_the_workflow(
     folders: Path, tmp_path: Path

@@ -35,10 +35,13 @@ def test_a_file_of_a_dataset_is_made_again_with_the_report(
     file.unlink() if text is None else file.write_text(text)
     found = audit_results(results)
     assert [each.file for each in found.findings] == ["report/dataset-gender.html"]
-    run = (
-        f"snakemake --configfile config/two.yaml --cores all --forcerun {results}/report/index.html"
-    )
+    run = f"biasgrid run config/two.yaml -- --forcerun {results}/report/index.html"
     assert found.command == removal.format(results) + run
+
+
+def test_a_config_is_run_by_biasgrid_itself() -> None:
+    assert command("my config.yaml") == "biasgrid run 'my config.yaml'"
+    assert command("a.yaml", targets=["b c"]) == "biasgrid run a.yaml 'b c'"
 
 
 def test_all_files_of_a_config_are_in_the_command() -> None:
@@ -64,4 +67,4 @@ def test_a_failed_run_has_a_command_to_continue_it_even_if_nothing_is_missing(
     (results / FAILED_MANIFEST).write_text(json.dumps(failed))
     audit = audit_results(results)
     assert (audit.findings, audit.failures) == ([], [])
-    assert audit.command.startswith("snakemake --configfile ")
+    assert audit.command == "biasgrid run config/two.yaml"

@@ -61,9 +61,7 @@ def test_audit_and_status_report_a_failed_run(
         in found.stdout
     )
     assert "unmade   results/measures/religion/answering.parquet" in found.stdout
-    assert found.stdout.endswith(
-        "To make them again:\n  snakemake --configfile config/small.yaml --cores all\n"
-    )
+    assert found.stdout.endswith("To make them again:\n  biasgrid run config/small.yaml\n")
     told = json.loads(failed.audited("--json").stdout)
     assert told["failures"] == manifest(failed)["failures"]
     monkeypatch.chdir(failed.folder)
@@ -108,10 +106,7 @@ def test_a_manifest_that_a_failed_run_does_not_concern_stays(
     ).read_bytes()
     told = json.loads(project.audited("--json").stdout)
     assert told["findings"] == [{"state": "unmade", "file": "models/spare.json"}]
-    assert (
-        told["command"]
-        == "snakemake results/models/spare.json --configfile config/small.yaml --cores all"
-    )
+    assert told["command"] == "biasgrid run config/small.yaml results/models/spare.json"
 
 
 def test_a_run_that_finds_all_made_forgets_one_that_has_failed(finished: Project, tmp_path: Path):

@@ -99,7 +99,7 @@ def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     summary = pl.read_parquet(tried / "results/try-my-model/summary.parquet")
     assert summary.filter(dataset="gender", measure="mu_corrected")["low"].is_not_null().all()
     assert (tried / "results/try-my-model/report/index.html").exists()
-    assert f"snakemake --cores all --configfile {CONFIG}" in told
+    assert f"biasgrid run {CONFIG}" in told
     assert re.search(r"  my-model\n    (nothing found|could not be measured) in gender", told)
     assert "control (gender-placebo)" in told
 

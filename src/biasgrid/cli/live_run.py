@@ -94,22 +94,36 @@ class ProgressBars:
         self.progress.stop()
 
 
-def run_to_the_end(config: Path, snakefile: Path, cores: int, go_on: str) -> None:
-    """Runs a grid to its end, and shows its progress.
+def snakemake_command(
+    config: Path, snakefile: Path, cores: int | None, profile: Path | None = None
+) -> list[str]:
+    """Returns the command that runs a grid.
 
     Args:
         config: its config.
         snakefile: the workflow.
-        cores: the number of processors for it.
+        cores: the number of processors for it; None leaves it to the profile.
+        profile: the folder of a profile that replaces the workflow's own one.
+    """
+    command = [sys.executable, "-m", "snakemake"]
+    command += ["--snakefile", str(snakefile), "--configfile", str(config)]
+    if cores is not None:
+        command += ["--cores", str(cores)]
+    if profile is not None:
+        command += ["--workflow-profile", str(profile)]
+    return command
+
+
+def run_to_the_end(command: Sequence[str], go_on: str) -> None:
+    """Runs a grid to its end, and shows its progress.
+
+    Args:
+        command: from `snakemake_command`.
         go_on: the command that continues the run, for messages.
 
     Raises:
         typer.Exit: the run failed, after its last lines, or was interrupted.
     """
-    command = [sys.executable, "-m", "snakemake"]
-    command += ["--snakefile", str(snakefile)]
-    command += ["--cores", str(cores)]
-    command += ["--configfile", str(config)]
     # In its own process group: Ctrl-C would otherwise reach the jobs twice, once from the terminal
     # and once from `end_run`.
     process = subprocess.Popen(

@@ -31,6 +31,8 @@ PROGRESS = "BIASGRID_PROGRESS"
 FOR_PROGRAMS = "json"
 """Requests a line a second for `RunProgress.from_line`, from which commands draw a bar."""
 SECONDS_BETWEEN_LINES = 60.0
+TYPED = "BIASGRID_TYPED"
+"""The variable of the environment with the command of biasgrid that runs Snakemake, if one does."""
 STOPPED = "Stopped. Finished work is kept. To go on"
 RUN_FAILED = "The run failed. Finished work is kept. Fix the problem above, then continue with"
 LINE_BEGINNING = "biasgrid: "

@@ -24,7 +24,7 @@ differ in them.
 """
 STATES_TO_RESTORE = ("damaged", "missing")
 """States of files that were made and must be made again. A damaged one is still there."""
-RUN_AGAIN = "run snakemake with the config of these results to make it"
+RUN_AGAIN = "run `biasgrid run` with the config of these results to make it"
 
 
 class AuditFinding(NamedTuple):
@@ -197,13 +197,17 @@ def command(
         targets: files to make; the whole grid if it is empty.
         forced: outputs to make again, even if Snakemake considers them up to date.
     """
-    files, has_settings, _ = config.partition(" and --config")
-    run = shlex.join(["snakemake", *targets, "--configfile", *files.split(" + ")])
-    if has_settings:
-        run += " --config ..."
-    run += " --cores all"
-    if forced:
-        run += f" --forcerun {shlex.join(forced)}"
+    files_text, has_settings, _ = config.partition(" and --config")
+    files = files_text.split(" + ")
+    options = ["--forcerun", *forced] if forced else []
+    if has_settings or len(files) > 1:
+        # Snakemake was called itself, and `biasgrid run` takes one file.
+        run = shlex.join(["snakemake", *targets, "--configfile", *files])
+        run += " --config ... --cores all" if has_settings else " --cores all"
+        run = f"{run} {shlex.join(options)}".rstrip()
+    else:
+        behind = ["--", *options] if options else []
+        run = shlex.join(["biasgrid", "run", *files, *targets, *behind])
     if empty:
         run = f"rm -r {shlex.join(empty)} && {run}"
     return run

@@ -214,7 +214,7 @@ def read_responses(config: Config, dataset: str, model: str, row_count: int) -> 
     if missing:
         raise UserError(
             f"there is no {missing[0]}, because {model} has not answered {dataset}; "
-            "run snakemake first"
+            "run the config first, with `biasgrid run`"
         )
     cell_provenance(instances_table, tables)
     family = config.family_reference(dataset)

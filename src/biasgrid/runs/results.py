@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import join
 from typing import Any
 
 import pandera.polars as pa
@@ -268,5 +269,5 @@ class TablesOfCells:
         """
         missing = [str(path) for path in paths if not path.exists()]
         if missing:
-            command = f"snakemake --configfile {self.path} --cores all {' '.join(missing)}"
+            command = join(["biasgrid", "run", str(self.path), *missing])
             raise UserError(f"{missing[0]}: there is no such table; to make it, run\n  {command}")

@@ -388,10 +388,7 @@ def test_init_writes_a_config_without_faults(
     assert list(yaml.safe_load(config.read_text())["models"]) == ["lm", "qa", "writer"]
     assert "CONTENT WARNING" in config.read_text()
     # The workflow is not in this folder.
-    assert (
-        f"# Run: snakemake --cores all --configfile {config} --snakefile {ROOT / 'Snakefile'}\n"
-        in config.read_text()
-    )
+    assert f"# Run: biasgrid run {config}\n" in config.read_text()
     told = RUNNER.invoke(app, ["validate", str(config)])
     assert told.exit_code == 0, told.output
     # Three models, two datasets and their controls.

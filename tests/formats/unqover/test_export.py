@@ -218,7 +218,7 @@ def test_a_missing_table_is_named_with_the_command_that_makes_it(tmp_path: Path)
     result = results.export("--variant", "qa")
     assert result.exit_code == 2
     path = results.folder / "instances" / "gender" / "qa.parquet"
-    assert f"snakemake --configfile {results.config} --cores all {path}" in result.stderr
+    assert f"biasgrid run {results.config} {path}" in result.stderr
     results.write()
     result = results.export("--model", "weak-qa")
     path = results.folder / "predictions" / "gender" / "weak-qa" / "1-of-1.parquet"

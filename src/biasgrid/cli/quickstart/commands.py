@@ -77,7 +77,7 @@ def try_model(
     on the size of the model, so the same command asks the same on every machine.
     """
     from biasgrid.cli.commands.summary import print_summary
-    from biasgrid.cli.live_run import run_to_the_end
+    from biasgrid.cli.live_run import run_to_the_end, snakemake_command
     from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.config import load_word_lists
@@ -98,7 +98,7 @@ def try_model(
         if not figures:
             content["report"] = {"figures": "none"}
         snakefile = workflow_folder() / "Snakefile"
-        command = run_of(config, snakefile)
+        command = run_command(config)
         head = [f"Made by `biasgrid try {model}`. After a change: {command}"]
         parsed = save_config(config, content, head)
         # Warnings come before the run, which would hide them among its own lines.
@@ -112,7 +112,7 @@ def try_model(
             if text:
                 print_text(text)
     with report_errors():
-        run_to_the_end(config, snakefile, os.cpu_count() or 1, command)
+        run_to_the_end(snakemake_command(config, snakefile, os.cpu_count() or 1), command)
         print_summary(results)
         print_differences(results, models)
         print_references(results, references)
@@ -122,10 +122,9 @@ def try_model(
         print_text(f"Other datasets that fit: --on {','.join(more_datasets)}")
 
 
-def run_of(config: Path, snakefile: Path) -> str:
-    """Returns the command that runs a config; it names the workflow unless that is here."""
-    elsewhere = "" if Path("Snakefile").exists() else f" --snakefile {snakefile}"
-    return f"snakemake --cores all --configfile {config}{elsewhere}"
+def run_command(config: Path) -> str:
+    """Returns the command that runs a config."""
+    return join(["biasgrid", "run", str(config)])
 
 
 def references_and_models(against: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -202,7 +201,7 @@ def demo(
     and no GPU.
     """
     from biasgrid.cli.commands.summary import print_findings
-    from biasgrid.cli.live_run import run_to_the_end
+    from biasgrid.cli.live_run import run_to_the_end, snakemake_command
     from biasgrid.runs.workflow import demo_folder, set_up
 
     name = "demo-full" if full else "demo"
@@ -218,7 +217,8 @@ def demo(
     with report_errors():
         with contextlib.chdir(folder):
             config = Path(f"config/{name}.yaml")
-            run_to_the_end(config, Path("Snakefile"), os.cpu_count() or 1, command)
+            snakemake = snakemake_command(config, Path("Snakefile"), os.cpu_count() or 1)
+            run_to_the_end(snakemake, command)
         print_findings(folder / "results" / name)
 
 
@@ -258,7 +258,7 @@ def init(
                 "every key."
             ),
             f"Look first: biasgrid validate {config}; biasgrid plan {config}",
-            f"Run: {run_of(config, workflow / 'Snakefile')}",
+            f"Run: {run_command(config)}",
             f"Datasets that fit these models: {', '.join(offered)}",
         ]
         parsed = save_config(config, sample_generative(content), head)

@@ -19,7 +19,12 @@ export function staticPage(id) {
 // The command that runs the config; settings that were given beside its files are the reader's to add.
 export function running(core) {
   const [files, ...overruled] = core.config.split(" and --config");
-  return `snakemake --cores all --configfile ${files.split(" + ").map(quoted).join(" ")}${overruled.length ? " --config ..." : ""}`;
+  const paths = files.split(" + ").map(quoted).join(" ");
+  // `biasgrid run` takes one file and no settings.
+  if (overruled.length || files.includes(" + ")) {
+    return `snakemake --cores all --configfile ${paths}${overruled.length ? " --config ..." : ""}`;
+  }
+  return `biasgrid run ${paths}`;
 }
 
 export async function runPage(core) {
