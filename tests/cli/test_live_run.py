@@ -125,7 +125,7 @@ def test_a_failed_run_says_how_to_go_on(config: Path) -> None:
     assert last == f"{expected} 'my grid.yaml'"
 
 
-def test_files_and_options_are_those_of_snakemake(config: Path) -> None:
+def test_files_and_options_are_passed_to_snakemake(config: Path) -> None:
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         line = [*BIASGRID, "run", config.name, *options]
         return subprocess.run(line, cwd=config.parent, capture_output=True, text=True)

@@ -34,6 +34,6 @@ def test_targets_and_configs_that_readme_names_are_there():
     assert targets <= set(
         re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE)
     )
-    configs = set(re.findall(r"--configfile (config/\S+)", README))
+    configs = set(re.findall(r"biasgrid run (config/\S+)", README))
     assert configs == {"config/demo.yaml"}
     assert all((ROOT / config).is_file() for config in configs)
