@@ -83,7 +83,8 @@ docs: $(INSTALLED)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "results/site/index.html; with its search: python3 -m http.server --directory results/site"
 
-# On an idle machine, in about 40 minutes; `gpu.py`, which needs a GPU, and `controls.py` are run by hand.
+# On an idle machine, in about 40 minutes. By hand are run `gpu.py`, which needs a GPU, `real_llm.py`, which needs a real
+# LLM and PyPI, and `controls.py`.
 BENCHMARKS := expansion before_after statements measures memory_of_measure statistics_of_cells comparisons host memory inference \
 	counterfactual products generative client rewriting evaluators marks look_up overhead starting try plan report
 

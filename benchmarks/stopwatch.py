@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 """What each script printed when it last ran; `make figures` copies it into docs/benchmarks.md."""
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_bf16", "avx512_vnni", "amx_tile")
 """Those on which the speed of matrix products depends, as Linux names them."""
-_tables: list[str] = []
+_tables: dict[str, list[str]] = {}
 
 
 def _timed(send: Any, work: Callable[[], Any]) -> None:
@@ -98,18 +98,24 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
-def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], part: str = "") -> None:
     """Prints a table in Markdown, and keeps all tables of the script with the processor that they
     were measured on.
+
+    Args:
+        header: the names of its columns.
+        rows: its rows.
+        part: a part of the script that can be run alone and keeps its tables in a file of its own.
     """
+    name = "_".join(filter(None, [Path(sys.argv[0]).stem, part]))
+    tables = _tables.setdefault(name, [])
     lines = ["| " + " | ".join(row) + " |" for row in (header, ["---"] * len(header), *rows)]
     measured = f"Measured on an {processor()}, load {os.getloadavg()[0]:.0f}."
-    print(*([] if _tables else [measured, ""]), *lines, sep="\n", flush=True)
-    _tables.append("\n".join(lines))
+    print(*([] if tables else [measured, ""]), *lines, sep="\n", flush=True)
+    tables.append("\n".join(lines))
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{Path(sys.argv[0]).stem}.txt").write_text(
-        "\n\n".join([measured, *_tables]) + "\n", encoding="utf-8"
-    )
+    text = "\n\n".join([measured, *tables])
+    (RESULTS / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
 
 
 def print_growth(sizes: Sequence[str], found: Mapping[str, Sequence[Mapping[str, float]]]) -> None:

@@ -1,0 +1,241 @@
+"""Work with a large language model that `real_llm.py` times, each in a process of its own:
+
+    python benchmarks/llm_work.py NAME KEYS OUT
+
+NAME is a function of this module, KEYS are its arguments as a JSON object, and OUT becomes what it
+returns, as JSON. Each returns `seconds` of the processor, over all threads, without imports and
+without loading the model. All but `answer_again` are plain loops over `transformers`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+AT_ONCE = 32
+"""Prompts of a batch of the plain loops."""
+WORDS = Path(__file__).parents[1] / "word_lists"
+END = "<|end|>"
+CHAT_TEMPLATE = """\
+{% for message in messages %}{{ message.role }}: {{ message.content }}
+{% endfor %}assistant:
+"""
+
+
+def answer_again(config: str, dataset: str, precision: str) -> dict[str, Any]:
+    """Answers the instances of a finished run as its job did, on one thread.
+
+    Returns:
+        `seconds` of answering alone: after the model was loaded and checked, before the audit and
+        the table; `predictions`, the path of the table.
+    """
+    from biasgrid.base.references import load_reference
+    from biasgrid.config import load_config
+    from biasgrid.inference.engine.settings import InferenceSettings
+    from biasgrid.inference.models.predict import ShardFiles, predict_shard
+    from biasgrid.tables.provenance import table_provenance
+
+    grid = load_config(config)
+    (model,) = grid.run.models
+    answer = grid.question(model, dataset).answer
+    results, folder = Path(grid.results), Path(tempfile.mkdtemp(dir="."))
+    (instances,) = (results / "instances" / dataset).glob("*.parquet")
+    files = ShardFiles(
+        instances,
+        results / f"models/{model}.json",
+        folder / "predictions.parquet",
+        folder / "timing.json",
+        folder / "answers",
+        folder / "progress.json",
+    )
+    settings = InferenceSettings(
+        model=model,
+        task=grid.models[model].task,
+        precision=precision,
+        token_budget=grid.inference.token_budget,
+        device="cpu",
+        seconds_without_progress=3600,
+        answer=answer,
+        choices=grid.deciding_settings(model, dataset),
+    )
+    path = grid.back_end_entry(model).class_path(answer)
+    seconds = time_answers(load_reference(path))
+    predict_shard(files, 1, 1, path, settings, table_provenance())
+    return {"seconds": sum(seconds), "predictions": str(files.predictions.absolute())}
+
+
+def time_answers(back_end: Any) -> list[float]:
+    """Makes a back end add the seconds of each call of `answer` to the list that is returned."""
+    seconds: list[float] = []
+    plain_answer = back_end.answer
+
+    def answer(self: Any, parts: Any) -> Generator[pl.DataFrame]:
+        start = time.process_time()
+        yield from plain_answer(self, parts)
+        seconds.append(time.process_time() - start)
+
+    back_end.answer = answer
+    return seconds
+
+
+def load(folder: str, precision: str) -> tuple[Any, Any]:
+    """Returns model and tokenizer, which pads on the left; on one thread."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    torch.set_num_threads(1)
+    tokenizer = AutoTokenizer.from_pretrained(folder, padding_side="left")
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=getattr(torch, precision))
+    return model.eval(), tokenizer
+
+
+def chat_prompts(tokenizer: Any, instances: pl.DataFrame) -> list[str]:
+    """Returns instances in the chat template.
+
+    Args:
+        tokenizer: the tokenizer.
+        instances: `text` and, where it has them, `text_pair` and `system`, as String.
+    """
+    prompts = []
+    for row in instances.iter_rows(named=True):
+        texts = filter(None, [row.get("text_pair"), row["text"]])
+        messages = [{"role": "user", "content": "\n".join(texts)}]
+        if row.get("system"):
+            messages.insert(0, {"role": "system", "content": row["system"]})
+        prompts.append(
+            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        )
+    return prompts
+
+
+def batches(prompts: Sequence[str], tokenizer: Any) -> Iterator[dict[str, torch.Tensor]]:
+    """Yields padded prompts, some at once, in their order."""
+    for first in range(0, len(prompts), AT_ONCE):
+        some = list(prompts[first : first + AT_ONCE])
+        yield tokenizer(some, return_tensors="pt", padding=True, add_special_tokens=False)
+
+
+@torch.inference_mode()
+def choose(model: str, precision: str, instances: str, last_only: bool) -> dict[str, Any]:
+    """Reads the log-probabilities of the options' first tokens.
+
+    Args:
+        model: the folder of the checkpoint.
+        precision: the precision.
+        instances: a table with prompts and `candidate1`, ...
+        last_only: whether logits are computed where they are read, not of all tokens.
+
+    Returns:
+        `seconds`; `scores`: by prompt and option the log-probability of its first token.
+    """
+    loaded, tokenizer = load(model, precision)
+    table = pl.read_parquet(instances)
+    options = table.select(pl.col("^candidate[0-9]+$")).rows()
+    start = time.process_time()
+    prompts = chat_prompts(tokenizer, table)
+    keys = {"logits_to_keep": 1} if last_only else {}
+    logs: list[torch.Tensor] = []
+    for batch in batches(prompts, tokenizer):
+        logits = loaded(**batch, use_cache=False, **keys).logits[:, -1]
+        logs.extend(logits.float().log_softmax(dim=-1))
+    scores = []
+    for log, texts in zip(logs, options, strict=True):
+        tokens = [tokenizer(text, add_special_tokens=False).input_ids[0] for text in texts if text]
+        scores.append(log[tokens].tolist())
+    return {"seconds": time.process_time() - start, "scores": scores}
+
+
+@torch.inference_mode()
+def write(model: str, precision: str, items: str, prompt: str, max_tokens: int) -> dict[str, Any]:
+    """Writes a text about each item of BBQ, at temperature 0.
+
+    Args:
+        model: the folder of the checkpoint.
+        precision: the precision.
+        items: a file of items.
+        prompt: a prompt with `{context}` and `{question}`.
+        max_tokens: the largest number of tokens of a text.
+
+    Returns:
+        `seconds`; `texts`; `tokens`, how many these have together, without those that end them.
+    """
+    from transformers import GenerationConfig
+
+    loaded, tokenizer = load(model, precision)
+    ends = loaded.generation_config.eos_token_id
+    padding = tokenizer.pad_token_id
+    config = GenerationConfig(
+        max_new_tokens=max_tokens, do_sample=False, eos_token_id=ends, pad_token_id=padding
+    )
+    lines = Path(items).read_text(encoding="utf-8").splitlines()
+    asked = pl.DataFrame({"text": [prompt.format(**json.loads(line)) for line in lines]})
+    start = time.process_time()
+    written: list[list[int]] = []
+    for batch in batches(chat_prompts(tokenizer, asked), tokenizer):
+        whole = loaded.generate(**batch, generation_config=config)
+        written += whole[:, batch["input_ids"].shape[1] :].tolist()
+    texts = tokenizer.batch_decode(written, skip_special_tokens=True)
+    seconds = time.process_time() - start
+    special = set(tokenizer.all_special_ids)
+    tokens = sum(token not in special for text in written for token in text)
+    return {"seconds": seconds, "texts": texts, "tokens": tokens}
+
+
+@torch.inference_mode()
+def read_once(model: str, precision: str, prompt: str) -> dict[str, Any]:
+    """Reads one prompt, as the shortest script that asks a model does; `seconds` of reading."""
+    loaded, tokenizer = load(model, precision)
+    start = time.process_time()
+    (batch,) = batches([prompt], tokenizer)
+    loaded(**batch)
+    return {"seconds": time.process_time() - start}
+
+
+WORK: dict[str, Callable[..., dict[str, Any]]] = {
+    work.__name__: work for work in (answer_again, choose, write, read_once)
+}
+
+
+def save_random_model(folder: Path) -> None:
+    """Writes a model of random weights in bfloat16 whose vocabulary is as large as that of an LLM,
+    with a chat template, and a tokenizer that knows the words of our lists.
+    """
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
+
+    trained = ByteLevelBPETokenizer()
+    files = sorted(map(str, WORDS.rglob("*.txt")))
+    trained.train(files, vocab_size=16_000, special_tokens=[END], show_progress=False)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=trained._tokenizer, eos_token=END, pad_token=END
+    )
+    tokenizer.chat_template = CHAT_TEMPLATE
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=150_000,
+        hidden_size=256,
+        intermediate_size=1024,
+        num_hidden_layers=8,
+        num_attention_heads=8,
+        num_key_value_heads=2,
+        initializer_range=0.05,
+        eos_token_id=tokenizer.eos_token_id,
+    )
+    Qwen2ForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+
+
+def main() -> None:
+    name, keys, out = sys.argv[1:]
+    Path(out).write_text(json.dumps(WORK[name](**json.loads(keys))))
+
+
+if __name__ == "__main__":
+    main()
