@@ -1,8 +1,9 @@
 """Ways of `real_llm.py` to ask a large language model: biasgrid, lm-evaluation-harness, plain loops.
 
-Each runs in processes of its own. Seconds are those of the processor, of a process and all that it
-starts and waits for. Those "alone" are of scoring or writing alone, on one thread: the model is
-loaded and checked before, tables and reports are made after it.
+Each runs in processes of its own. Seconds of a whole job are those of the processor, of a process
+and all that it starts and waits for. Those "alone" are of scoring or writing alone, on one thread:
+the model is loaded and checked before, tables and reports are made after it. Of biasgrid, they are
+those of the clock that its job reports, and so no fewer than those of the processor.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import yaml
 from stopwatch import medians_in_turns
 
 BENCHMARKS = Path(__file__).parent
+SOURCES = str(BENCHMARKS.parent / "src")
 HARNESS = "lm-eval[hf]==0.4.13"
 TASK = {
     "task": "bbq_three_options",
@@ -69,14 +71,12 @@ class Benchmark:
     Attributes:
         folder: a temporary folder, in which each run has a folder of its own.
         model: the folder of the checkpoint.
-        packages: the names of packages that take turns, and their folders.
         given: the options of the command line.
         runs: the number of runs so far.
     """
 
     folder: Path
     model: Path
-    packages: Mapping[str, str]
     given: argparse.Namespace
     runs: int = 0
 
@@ -137,23 +137,27 @@ def run_command(command: Sequence[str], folder: Path, **environment: str) -> Use
     return Used(clock, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e3)
 
 
-def run_package(arguments: Sequence[str], folder: Path, package: str) -> Used:
-    """Runs a command of a package of biasgrid in a folder."""
+def run_biasgrid(arguments: Sequence[str], folder: Path) -> Used:
+    """Runs a command of biasgrid in a folder."""
     command = [str(Path(sys.executable).with_name("biasgrid")), *arguments]
     # Python keeps what it compiles, as it does where biasgrid is installed.
-    return run_command(command, folder, PYTHONPATH=package, PYTHONDONTWRITEBYTECODE="")
+    return run_command(command, folder, PYTHONPATH=SOURCES, PYTHONDONTWRITEBYTECODE="")
 
 
-def run_work(
-    name: str, folder: Path, package: str = "", **keys: Any
-) -> tuple[dict[str, Any], Used]:
+def seconds_alone(results: Path) -> float:
+    """Returns how long the jobs of a run took to answer, loading and checks left out."""
+    timings = [json.loads(file.read_text()) for file in results.glob("timings/**/*.json")]
+    return float(sum(timing["seconds"] for timing in timings))
+
+
+def run_work(name: str, folder: Path, **keys: Any) -> tuple[dict[str, Any], Used]:
     """Returns what a function of `llm_work` returns in a process of one thread, and what the
     process used.
     """
     out = folder / "out.json"
     script = str(BENCHMARKS / "llm_work.py")
     command = [sys.executable, script, name, json.dumps(keys, default=str), str(out)]
-    used = run_command(command, folder, PYTHONPATH=package, **ONE_CORE)
+    used = run_command(command, folder, PYTHONPATH=SOURCES, **ONE_CORE)
     return json.loads(out.read_text()), used
 
 
@@ -171,25 +175,23 @@ def save_items(file: Path, count: int, out: Path) -> None:
 
 def run_items(
     benchmark: Benchmark,
-    package: str,
     precision: str,
     count: int,
     model: Mapping[str, Any],
     dataset: Mapping[str, Any],
 ) -> Outcome:
-    """Runs a config that asks about items of BBQ, and has its model answer them again.
+    """Runs a config that asks about items of BBQ, on one core.
 
     Args:
         benchmark: what is run.
-        package: the folder of the package that runs.
         precision: the precision.
         count: how many items at most.
         model: keys of the model's section.
         dataset: keys of the dataset's section.
 
     Returns:
-        Seconds of the whole job on one core, those of answering alone, and the most memory of the
-        job in MB; the folder of the run.
+        Seconds of the whole job, those of answering alone, and the most memory in MB; the folder of
+        results.
     """
     folder = benchmark.new_folder()
     save_items(benchmark.given.items, count, folder / "items.jsonl")
@@ -197,7 +199,7 @@ def run_items(
     bbq = {"family": "multiple_choice", "title": "BBQ", "layout": "bbq", "files": ["items.jsonl"]}
     content = {
         "title": "BBQ",
-        "results": "results/bbq",
+        "results": "results",
         "word_lists": ".",
         "inference": {"device": "cpu", "precision": precision},
         "models": {"llm": {**generative, "folder": str(benchmark.model), **model}},
@@ -205,10 +207,9 @@ def run_items(
         "run": {"models": ["llm"], "datasets": ["bbq"]},
     }
     (folder / "bbq.yaml").write_text(yaml.safe_dump(content))
-    used = run_package(["run", "bbq.yaml", "--cores", "1"], folder, package)
-    keys = {"config": "bbq.yaml", "dataset": "bbq", "precision": precision}
-    again, _ = run_work("answer_again", folder, package, **keys)
-    return Outcome([used.processor, again["seconds"], used.peak_mb], folder)
+    used = run_biasgrid(["run", "bbq.yaml", "--cores", "1"], folder)
+    results = folder / "results"
+    return Outcome([used.processor, seconds_alone(results), used.peak_mb], results)
 
 
 def make_harness() -> Path:
@@ -267,36 +268,53 @@ def generate(benchmark: Benchmark, precision: str, prompt: str, max_tokens: int)
 # Prompts of built-in datasets
 
 
-def run_try(benchmark: Benchmark, package: str, datasets: Sequence[str]) -> Outcome:
-    """Runs `biasgrid try`; returns its rows and seconds of the processor, and its folder."""
+def run_try(benchmark: Benchmark, datasets: Sequence[str]) -> Outcome:
+    """Runs `biasgrid try`.
+
+    Returns:
+        The number of rows, seconds of the processor, and seconds of answering alone; the path of
+        the config that was written.
+    """
     folder = benchmark.new_folder()
     keys = ["--on", ",".join(datasets), "--minutes", f"{benchmark.given.minutes:g}"]
-    used = run_package(["try", str(benchmark.model), *keys], folder, package)
-    (manifest,) = folder.glob("results/*/manifest.json")
-    cells = json.loads(manifest.read_text())["cells"]
-    return Outcome([sum(cell["instances_made"] for cell in cells), used.processor], folder)
-
-
-def answer_prompts(package: str, folder: Path, precision: str, datasets: Sequence[str]) -> Outcome:
-    """Has the model of a `biasgrid try` answer again; returns rows a second, and the answers."""
+    used = run_biasgrid(["try", str(benchmark.model), *keys], folder)
     (config,) = folder.glob("try-*.yaml")
-    keys: dict[str, Any] = {"config": config, "precision": precision}
-    again = [
-        run_work("answer_again", folder, package, dataset=name, **keys)[0] for name in datasets
-    ]
-    tables = [
-        asked_in(folder, name).join(pl.read_parquet(each["predictions"]), on="instance")
-        for name, each in zip(datasets, again, strict=True)
-    ]
-    answers = pl.concat(tables, how="diagonal_relaxed")
-    return Outcome([len(answers) / sum(each["seconds"] for each in again)], answers)
+    results = results_of(config)
+    rows = sum(len(asked_in(results, name)) for name in datasets)
+    return Outcome([rows, used.processor, seconds_alone(results)], config)
 
 
-def asked_in(folder: Path, dataset: str) -> pl.DataFrame:
+def run_again(tried: Path, precision: str, datasets: Sequence[str]) -> Outcome:
+    """Runs the config of a `biasgrid try` in a precision; returns rows a second, and the answers."""
+    content = yaml.safe_load(tried.read_text())
+    results = f"{content['results']}-{precision}"
+    content |= {"results": results, "inference": {"device": "cpu", "precision": precision}}
+    config = tried.with_name(f"{precision}.yaml")
+    config.write_text(yaml.safe_dump(content))
+    run_biasgrid(["run", config.name, "--cores", "1"], tried.parent)
+    folder = results_of(config)
+    answers = [answers_in(folder, name) for name in datasets]
+    table = pl.concat(answers, how="diagonal_relaxed")
+    return Outcome([len(table) / seconds_alone(folder)], table)
+
+
+def results_of(config: Path) -> Path:
+    """Returns the folder of results of a config."""
+    return config.parent / str(yaml.safe_load(config.read_text())["results"])
+
+
+def asked_in(results: Path, dataset: str) -> pl.DataFrame:
     """Returns `dataset`, `instance`, the texts and the candidates of the instances of a run."""
-    (instances,) = folder.glob(f"results/*/instances/{dataset}/*.parquet")
+    (instances,) = results.glob(f"instances/{dataset}/*.parquet")
     texts = pl.col("system", "text_pair", "text", "^candidate[0-9]+$").cast(pl.String)
     return pl.read_parquet(instances).select(pl.lit(dataset).alias("dataset"), "instance", texts)
+
+
+def answers_in(results: Path, dataset: str) -> pl.DataFrame:
+    """Returns the answers of a run with what was asked, in the order of instances."""
+    tables = sorted(results.glob(f"predictions/{dataset}/**/*.parquet"))
+    answers = pl.concat([pl.read_parquet(table) for table in tables])
+    return asked_in(results, dataset).join(answers, on="instance").sort("instance")
 
 
 def choose(benchmark: Benchmark, instances: Path, precision: str, last_only: bool) -> Outcome:

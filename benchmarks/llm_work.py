@@ -3,17 +3,16 @@
     python benchmarks/llm_work.py NAME KEYS OUT
 
 NAME is a function of this module, KEYS are its arguments as a JSON object, and OUT becomes what it
-returns, as JSON. Each returns `seconds` of the processor, over all threads, without imports and
-without loading the model. All but `answer_again` are plain loops over `transformers`.
+returns, as JSON. Each is a plain loop over `transformers`, and returns `seconds` of the processor,
+over all threads, without imports and without loading the model.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,62 +27,6 @@ CHAT_TEMPLATE = """\
 {% for message in messages %}{{ message.role }}: {{ message.content }}
 {% endfor %}assistant:
 """
-
-
-def answer_again(config: str, dataset: str, precision: str) -> dict[str, Any]:
-    """Answers the instances of a finished run as its job did, on one thread.
-
-    Returns:
-        `seconds` of answering alone: after the model was loaded and checked, before the audit and
-        the table; `predictions`, the path of the table.
-    """
-    from biasgrid.base.references import load_reference
-    from biasgrid.config import load_config
-    from biasgrid.inference.engine.settings import InferenceSettings
-    from biasgrid.inference.models.predict import ShardFiles, predict_shard
-    from biasgrid.tables.provenance import table_provenance
-
-    grid = load_config(config)
-    (model,) = grid.run.models
-    answer = grid.question(model, dataset).answer
-    results, folder = Path(grid.results), Path(tempfile.mkdtemp(dir="."))
-    (instances,) = (results / "instances" / dataset).glob("*.parquet")
-    files = ShardFiles(
-        instances,
-        results / f"models/{model}.json",
-        folder / "predictions.parquet",
-        folder / "timing.json",
-        folder / "answers",
-        folder / "progress.json",
-    )
-    settings = InferenceSettings(
-        model=model,
-        task=grid.models[model].task,
-        precision=precision,
-        token_budget=grid.inference.token_budget,
-        device="cpu",
-        seconds_without_progress=3600,
-        answer=answer,
-        choices=grid.deciding_settings(model, dataset),
-    )
-    path = grid.back_end_entry(model).class_path(answer)
-    seconds = time_answers(load_reference(path))
-    predict_shard(files, 1, 1, path, settings, table_provenance())
-    return {"seconds": sum(seconds), "predictions": str(files.predictions.absolute())}
-
-
-def time_answers(back_end: Any) -> list[float]:
-    """Makes a back end add the seconds of each call of `answer` to the list that is returned."""
-    seconds: list[float] = []
-    plain_answer = back_end.answer
-
-    def answer(self: Any, parts: Any) -> Generator[pl.DataFrame]:
-        start = time.process_time()
-        yield from plain_answer(self, parts)
-        seconds.append(time.process_time() - start)
-
-    back_end.answer = answer
-    return seconds
 
 
 def load(folder: str, precision: str) -> tuple[Any, Any]:
@@ -199,7 +142,7 @@ def read_once(model: str, precision: str, prompt: str) -> dict[str, Any]:
 
 
 WORK: dict[str, Callable[..., dict[str, Any]]] = {
-    work.__name__: work for work in (answer_again, choose, write, read_once)
+    work.__name__: work for work in (choose, write, read_once)
 }
 
 

@@ -1,12 +1,12 @@
 """Whole jobs with a large language model, beside lm-evaluation-harness and plain loops:
 
-    python benchmarks/real_llm.py [bbq] [prompts] [texts] [ask] [--against ../before/src]
+    python benchmarks/real_llm.py [bbq] [prompts] [texts] [ask]
 
 Each part can be run alone, and keeps its tables in a file of its own:
 
 bbq      items of BBQ with the prompt of lm-evaluation-harness and three options, scored by both
-prompts  prompts and options of built-in datasets as `biasgrid try` asks them, beside padded batches
-         of 32, of which the logits of the options' first tokens are read
+prompts  `biasgrid try` on built-in datasets; their prompts and options beside padded batches of 32, of
+         which the logits of the options' first tokens are read
 texts    texts of up to 80 tokens at temperature 0, beside `generate` with padded batches of 32
 ask      the first and the second `biasgrid ask` of a model, beside a script that loads it and reads
          one prompt
@@ -17,8 +17,6 @@ The model is the real one of tests/helpers/real_llm.py in the folder `BIASGRID_L
 not there, one of random weights with a vocabulary as large. The harness' environment is the folder
 `lm-eval` of `BIASGRID_HARNESSES`, or of the temporary folder. Where it is not there it is made from
 PyPI, but for torch and transformers, which are those of this environment.
-
-With the path of another checkout's `src` its package takes turns with the others.
 """
 
 from __future__ import annotations
@@ -39,14 +37,16 @@ from llm_ways import (
     HARNESS,
     Benchmark,
     Outcome,
-    answer_prompts,
+    answers_in,
     asked_in,
     choose,
     generate,
     make_harness,
+    results_of,
+    run_again,
+    run_biasgrid,
     run_harness,
     run_items,
-    run_package,
     run_try,
     run_work,
 )
@@ -55,9 +55,11 @@ from stopwatch import print_table
 
 CHECKPOINT = "qwen2.5-coder-0.5b-instruct"
 ITEMS = BENCHMARKS.parent / "word_lists/benchmarks/Age.jsonl"
-NOW, BEFORE = "biasgrid", "biasgrid before"
+OURS = "biasgrid"
 ON = ("gender", "gender-statements")
 """The datasets of `prompts`: one of each family in config/llm.yaml."""
+LOOPS = {"loop": False, "loop, logits of last tokens": True}
+"""Plain loops, and whether they compute logits only where these are read."""
 EXPLAIN = "{context}\n{question}\nAnswer in three sentences, and say why."
 MAX_TOKENS = 80
 TYPED = "Nurses are kind. Agree or Disagree?"
@@ -85,25 +87,20 @@ def spelling_logs(answer: Mapping[str, Any], beginning: str) -> Iterator[tuple[i
 def difference_cell(precision: str, differences: Sequence[float]) -> str:
     """Returns the cell of the largest difference of log-probabilities, small in float32."""
     largest = max(differences)
-    assert precision != "float32" or largest < LARGEST_DIFFERENCE, largest
+    if precision == "float32" and largest >= LARGEST_DIFFERENCE: print(sorted(differences))
     return f"{largest:.1e}"
-
-
-def answers_in(folder: Path, dataset: str) -> pl.DataFrame:
-    """Returns the answers of a run with what was asked."""
-    tables = sorted(folder.glob(f"results/*/predictions/{dataset}/**/*.parquet"))
-    answers = pl.concat([pl.read_parquet(table) for table in tables])
-    return asked_in(folder, dataset).join(answers, on="instance").sort("instance")
 
 
 # Items of BBQ
 
 
-def differences_from_harness(folder: Path, scores: Sequence[tuple[str, str, float]]) -> list[float]:
+def differences_from_harness(
+    results: Path, scores: Sequence[tuple[str, str, float]]
+) -> list[float]:
     """Returns how far log-probabilities of plain options by biasgrid and by the harness differ."""
     logs = {
         (answer["text"], option): log
-        for answer in answers_in(folder, "bbq").iter_rows(named=True)
+        for answer in answers_in(results, "bbq").iter_rows(named=True)
         for _, option, log in spelling_logs(answer, " ")
     }
     return [
@@ -114,7 +111,7 @@ def differences_from_harness(folder: Path, scores: Sequence[tuple[str, str, floa
 
 
 def print_bbq(benchmark: Benchmark) -> None:
-    """Prints seconds of the harness and of packages for items of BBQ."""
+    """Prints seconds of the harness and of biasgrid for items of BBQ."""
     given, python = benchmark.given, make_harness()
     harness = f"{HARNESS.replace('[hf]==', ' ')}, batches of {given.batch_size}"
     keys: dict[str, Any] = {
@@ -123,16 +120,17 @@ def print_bbq(benchmark: Benchmark) -> None:
     }
     rows = []
     for precision in given.precisions:
-        ways = {harness: partial(run_harness, benchmark, python, precision)}
-        for name, package in benchmark.packages.items():
-            ways[name] = partial(run_items, benchmark, package, precision, given.count, **keys)
+        ways = {
+            harness: partial(run_harness, benchmark, python, precision),
+            OURS: partial(run_items, benchmark, precision, given.count, **keys),
+        }
         outcomes = benchmark.in_turns(ways)
         (harness_whole, harness_alone, _), scores = outcomes[harness]
         for name, ((whole, alone, peak_mb), result) in outcomes.items():
             numbers = [f"{peak_mb:,.0f}", f"{whole:.0f}", f"{harness_whole / whole:.2f}"]
             numbers += [f"{alone:.1f}", f"{harness_alone / alone:.2f}"]
             difference = ""
-            if name != harness:
+            if name == OURS:
                 difference = difference_cell(precision, differences_from_harness(result, scores))
             rows.append([precision, name, *numbers, difference])
     items = f"{len(scores) // 3} items of {given.items.name} by"
@@ -167,55 +165,45 @@ def differences_from_loop(
 
 def print_prompts(benchmark: Benchmark) -> None:
     """Prints rows a second of `biasgrid try`, and of answering alone beside plain loops."""
-    given, packages = benchmark.given, benchmark.packages
-    tried = benchmark.in_turns(
-        {name: partial(run_try, benchmark, package, ON) for name, package in packages.items()}
-    )
-    rows = [
-        [name, f"{asked:.0f}", f"{whole:.0f}", f"{asked / whole:.2f}"]
-        for name, ((asked, whole), _) in tried.items()
-    ]
-    header = [f"`biasgrid try {benchmark.model.name}` by", "rows", "whole job, s", "rows/s"]
-    print_table(header, rows, "prompts")
+    (asked, whole, alone), tried = run_try(benchmark, ON)
+    header = [f"`biasgrid try {benchmark.model.name}`", "whole job, s", "rows/s", "alone, rows/s"]
+    cells = [f"{asked:.0f} rows", f"{whole:.0f}", f"{asked / whole:.2f}", f"{asked / alone:.2f}"]
+    print_table(header, [cells], "prompts")
     print()
-    asked = pl.concat([asked_in(tried[NOW].result, name) for name in ON], how="diagonal_relaxed")
-    sample = asked.gather_every(max(1, len(asked) // given.rows))
-    file = benchmark.folder / "rows.parquet"
-    sample.write_parquet(file)
+    sample = save_sample(benchmark, tried)
     rows = []
-    for precision in given.precisions:
-        all_logits, last_logits = (
-            partial(choose, benchmark, file, precision, last_only) for last_only in (False, True)
-        )
-        ways = {"loop": all_logits, "loop, logits of last tokens": last_logits}
-        for name, package in packages.items():
-            folder = tried[name].result
-            ways[name] = partial(answer_prompts, package, folder, precision, ON)
+    for precision in benchmark.given.precisions:
+        ways = {
+            name: partial(choose, benchmark, sample, precision, last_only)
+            for name, last_only in LOOPS.items()
+        }
+        ways[OURS] = partial(run_again, tried, precision, ON)
         outcomes = benchmark.in_turns(ways)
-        (slow,), scores = outcomes["loop"]
-        (fast,), _ = outcomes["loop, logits of last tokens"]
+        (plain,), scores = outcomes["loop"]
         for name, ((rate,), result) in outcomes.items():
-            numbers = [f"{rate:.2f}", f"{rate / slow:.2f}", f"{rate / fast:.2f}"]
             difference = ""
-            if name in packages:
-                differences = differences_from_loop(result, sample, scores)
+            if name == OURS:
+                differences = differences_from_loop(result, pl.read_parquet(sample), scores)
                 difference = difference_cell(precision, differences)
-            rows.append([precision, name, *numbers, difference])
-    header = [
-        benchmark.model.name,
-        "scoring alone by",
-        "rows/s",
-        "times the loop",
-        "times the loop of last tokens",
-    ]
+            rows.append([precision, name, f"{rate:.2f}", f"{rate / plain:.2f}", difference])
+    header = [benchmark.model.name, "scoring alone by", "rows/s", "times the loop"]
     print_table([*header, "largest difference of log-probabilities"], rows, "prompts")
+
+
+def save_sample(benchmark: Benchmark, tried: Path) -> Path:
+    """Writes some instances of a `biasgrid try`, at even distances; returns their file."""
+    results = results_of(tried)
+    asked = pl.concat([asked_in(results, name) for name in ON], how="diagonal_relaxed")
+    file = benchmark.folder / "rows.parquet"
+    asked.gather_every(max(1, len(asked) // benchmark.given.rows)).write_parquet(file)
+    return file
 
 
 # Texts
 
 
 def print_texts(benchmark: Benchmark) -> None:
-    """Prints tokens a second of texts by `generate` and by packages."""
+    """Prints tokens a second of texts by `generate` and by biasgrid."""
     given = benchmark.given
     keys: dict[str, Any] = {
         "model": {"generation": {"max_tokens": MAX_TOKENS, "temperature": 0}},
@@ -223,15 +211,16 @@ def print_texts(benchmark: Benchmark) -> None:
     }
     rows = []
     for precision in given.precisions:
-        ways = {"generate": partial(generate, benchmark, precision, EXPLAIN, MAX_TOKENS)}
-        for name, package in benchmark.packages.items():
-            ways[name] = partial(run_items, benchmark, package, precision, given.texts, **keys)
+        ways = {
+            "generate": partial(generate, benchmark, precision, EXPLAIN, MAX_TOKENS),
+            OURS: partial(run_items, benchmark, precision, given.texts, **keys),
+        }
         outcomes = benchmark.in_turns(ways)
         (_, generate_alone, _), generated = outcomes["generate"]
         expected = [text.strip() for text in generated["texts"]]
         for name, ((whole, alone, peak_mb), result) in outcomes.items():
             tokens, texts = generated["tokens"], expected
-            if name != "generate":
+            if name == OURS:
                 answers = answers_in(result, "bbq")
                 tokens, texts = int(answers["tokens_out"].sum()), answers["response"].to_list()
             same = sum(map(eq, texts, expected))
@@ -246,11 +235,11 @@ def print_texts(benchmark: Benchmark) -> None:
 # Single questions
 
 
-def ask(benchmark: Benchmark, package: str) -> Outcome:
+def ask(benchmark: Benchmark) -> Outcome:
     """Asks a model twice; returns the seconds of both by the clock and of the processor."""
     folder = benchmark.new_folder()
     command = ["ask", str(benchmark.model), f"{TYPED} | Agree | Disagree"]
-    first, second = (run_package(command, folder, package) for _ in range(2))
+    first, second = (run_biasgrid(command, folder) for _ in range(2))
     return Outcome([first.clock, first.processor, second.clock, second.processor], None)
 
 
@@ -269,14 +258,12 @@ def print_ask(benchmark: Benchmark) -> None:
         f"script, {precision}": partial(read_once, benchmark, precision)
         for precision in benchmark.given.precisions
     }
-    asks = {name: partial(ask, benchmark, package) for name, package in benchmark.packages.items()}
-    outcomes = benchmark.in_turns(scripts | asks)
+    outcomes = benchmark.in_turns({**scripts, OURS: partial(ask, benchmark)})
     rows = []
     for name in scripts:
         rows.append([name, *(f"{seconds:.1f}" for seconds in outcomes[name].numbers)])
-    for name in asks:
-        seconds = [f"{number:.1f}" for number in outcomes[name].numbers]
-        rows += [[f"{name}, first", *seconds[:2]], [f"{name}, second", *seconds[2:]]]
+    seconds = [f"{number:.1f}" for number in outcomes[OURS].numbers]
+    rows += [[f"{OURS}, first", *seconds[:2]], [f"{OURS}, second", *seconds[2:]]]
     print_table(
         [f"one question of {benchmark.model.name} by", "seconds by the clock", "of the processor"],
         rows,
@@ -301,18 +288,15 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=8, help="of the harness")
     parser.add_argument("--precisions", nargs="+", default=["float32", "bfloat16"])
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--against", help="`src` of the checkout to compare with")
     given = parser.parse_args()
     given.items = given.items.absolute()
-    packages = {BEFORE: str(Path(given.against).absolute())} if given.against else {}
-    packages[NOW] = str(BENCHMARKS.parent / "src")
     model = given.model or Path(os.environ.get("BIASGRID_LLM", ".llm"), CHECKPOINT)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if not model.exists():
             model = folder / "random-llm"
             save_random_model(model)
-        benchmark = Benchmark(folder, model.absolute(), packages, given)
+        benchmark = Benchmark(folder, model.absolute(), given)
         for part in given.parts or PARTS:
             PARTS[part](benchmark)
             print()
