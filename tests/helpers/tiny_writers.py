@@ -183,26 +183,32 @@ class PlainWriter:
         """The probability that an answer begins with one of some words, or with one of them and its
         marks.
 
-        Marks that change the tokens of the prompt itself are left out.
+        The prompt keeps its tokens, except for white space at its end.
         """
         begun = self.ids(prompt)
-        found = {tuple(self.ids(f"{prompt}{lead}{word}")) for word in words for lead in ("", " ")}
-        # Whatever a tokenizer makes of the end of a prompt: all begin alike somewhere.
-        common = min(
-            next(
-                (at for at, (a, b) in enumerate(zip(ids, begun, strict=False)) if a != b),
-                len(begun),
-            )
-            for ids in found
-        )
-        found |= {tuple(self.ids(f"{prompt}{lead}{word}")) for word in marked for lead in ("", " ")}
-        ends = {ids[common:] for ids in found if ids[:common] == tuple(begun[:common])}
+        forms = [f"{lead}{word}" for word in words for lead in ("", " ")]
+        forms_with_marks = [f"{lead}{word}" for word in marked for lead in ("", " ")]
+        common = len(begun)
+        if prompt[-1].isspace():
+            common = min(self.unchanged(begun, f"{prompt}{form}") for form in forms)
+        ends = set()
+        for form in [*forms, *forms_with_marks]:
+            ids = self.ids(f"{prompt}{form}")
+            if ids[:common] == begun[:common]:
+                ends.add(tuple(ids[common:]))
+            elif common == len(begun):
+                ends.add(tuple(self.ids(form)))
         ends = {
             end
             for end in ends
             if not any(end != other and end[: len(other)] == other for other in ends)
         }
         return sum(self.joint(begun[:common], end) for end in ends)
+
+    def unchanged(self, begun: Sequence[int], text: str) -> int:
+        """How many tokens a text shares with the tokens that are given."""
+        pairs = zip(self.ids(text), begun, strict=False)
+        return next((at for at, (a, b) in enumerate(pairs) if a != b), len(begun))
 
     @torch.inference_mode()
     def joint(self, context: Sequence[int], tokens: Sequence[int]) -> float:

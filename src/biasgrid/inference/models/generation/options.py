@@ -1,15 +1,13 @@
 """Where a prompt and its options become sequences of tokens.
 
 `OptionTokens.requests` tokenizes each option of a prompt in all of its forms, each behind the
-prompt. The tokens that all forms share with the prompt are the context; the remaining tokens of
-each form are a sequence. `scores.OptionReads` then turns the contexts and sequences of many prompts
-into the rows that a model reads: trees of contexts and of the sequences behind them
-(`option_reads`).
+prompt. The tokens of the prompt are the context; the tokens of each form behind it are a sequence.
+`scores.OptionReads` then turns the contexts and sequences of many prompts into the rows that a
+model reads: trees of contexts and of the sequences behind them (`option_reads`).
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -28,8 +26,6 @@ from biasgrid.inference.surface_forms import (
     without_continuations,
 )
 
-logger = logging.getLogger(__name__)
-
 Tokens = tuple[int, ...]
 FIRST_TOKENS = 3
 """The number of most probable first tokens of an answer that are recorded."""
@@ -44,7 +40,8 @@ class OptionRequest:
     """A prompt and its options as sequences of tokens.
 
     Attributes:
-        context: the tokens of the prompt, without those that its tokenizer merges with an option.
+        context: the tokens of the prompt, without white space at its end that the tokenizer merges
+            with an option.
         options: for each option the sequences of its forms; empty for a missing option. No two
             sequences of the request are equal, and none of an option begins another one of it.
         forms: the texts of these sequences, in the same order.
@@ -72,8 +69,8 @@ class Border:
     """The sequences of options behind the end of a prompt.
 
     Attributes:
-        merged: the last tokens of the prompt that change if an option follows; often none. The
-            sequences begin with their replacement.
+        merged: the tokens of white space at the end of the prompt that change if an option follows;
+            often none. The sequences begin with their replacement.
         options, forms: see `OptionRequest`.
     """
 
@@ -129,30 +126,40 @@ class OptionTokens:
             ModelError: see `check_sequences`.
         """
         form_tokens = self._tokens_with_forms(prompt, options)
-        unknown = self.prompter.tokenizer.unk_token_id
         common = len(tokens)
-        for tokens_by_form, forms in zip(form_tokens, plain_forms(options), strict=True):
-            for form in forms:
-                place = shared_beginning(tokens, tokens_by_form[form])
-                # Without a space, a tokenizer of whole words does not know `womana`; a form with
-                # the unknown token is not scored.
-                if unknown not in tokens_by_form[form][place:]:
-                    common = min(common, place)
-        if common < len(tokens):
-            tail = self.prompter.tokenizer.decode(tokens[common:])
-            logger.info(
-                "the tokenizer merges the end of the prompts, %r, with options, so both are "
-                "scored together",
-                tail,
-            )
-        context = tokens[:common]
-        forms_by_tokens = [self._forms_behind(context, by_form) for by_form in form_tokens]
+        # Tokenizers write a space at the beginning of the next word.
+        if prompt[-1:].isspace():
+            common = self._unchanged_length(tokens, form_tokens, options)
+        forms_by_tokens = [self._forms_behind(tokens, common, by_form) for by_form in form_tokens]
         sequences = tuple(map(without_continuations, forms_by_tokens))
         check_sequences(options, sequences)
         form_texts = []
         for by_tokens, option_sequences in zip(forms_by_tokens, sequences, strict=True):
             form_texts.append(tuple(by_tokens[ids] for ids in option_sequences))
         return Border(tokens[common:], sequences, tuple(form_texts))
+
+    def _unchanged_length(
+        self,
+        tokens: list[int],
+        form_tokens: Sequence[Mapping[str, list[int]]],
+        options: tuple[str | None, ...],
+    ) -> int:
+        """Returns how many tokens of a prompt stay as they are in front of all plain forms.
+
+        Args:
+            tokens: the tokens of the prompt.
+            form_tokens: see `_tokens_with_forms`.
+            options: the options.
+        """
+        unknown = self.prompter.tokenizer.unk_token_id
+        common = len(tokens)
+        for tokens_by_form, forms in zip(form_tokens, plain_forms(options), strict=True):
+            for form in forms:
+                place = shared_beginning(tokens, tokens_by_form[form])
+                # A form with the unknown token is not scored.
+                if unknown not in tokens_by_form[form][place:]:
+                    common = min(common, place)
+        return common
 
     def _tokens_with_forms(
         self, prompt: str, options: tuple[str | None, ...]
@@ -173,25 +180,39 @@ class OptionTokens:
         return form_tokens
 
     def _forms_behind(
-        self, context: list[int], tokens_by_form: Mapping[str, list[int]]
+        self, prompt: list[int], start: int, tokens_by_form: Mapping[str, list[int]]
     ) -> dict[Tokens, str]:
         """Returns the forms of an option by their tokens behind a context.
 
-        A form is left out if its tokens contain the unknown token, or if the tokenizer merges its
-        mark or line break with the end of the context. Of forms with equal tokens the first counts.
+        A form whose beginning the tokenizer merges with the end of the context has the tokens of
+        its own text: a model that has read `Answer:` can go on with `A`, but no longer with `:A`.
+        A form is left out if its tokens contain the unknown token, or do not write it there. Of
+        forms with equal tokens the first counts.
 
         Args:
-            context: the tokens that all options follow.
+            prompt: the tokens of the prompt.
+            start: the length of the context, with which the prompt begins.
             tokens_by_form: the tokens of the prompt with a form behind it, by form.
         """
         unknown = self.prompter.tokenizer.unk_token_id
-        start = len(context)
         forms: dict[Tokens, str] = {}
         for form, ids in tokens_by_form.items():
             own = ids[start:]
-            if ids[:start] == context and own and unknown not in own:
+            if ids[:start] != prompt[:start]:
+                # White space at the end of the prompt is no part of the form.
+                own = self._own_tokens(prompt, form) if start == len(prompt) else []
+            if own and unknown not in own:
                 forms.setdefault(tuple(own), form)
         return forms
+
+    def _own_tokens(self, prompt: list[int], form: str) -> list[int]:
+        """Returns the tokens of a form alone; none if they do not write it behind a prompt.
+
+        Behind another token, for example, many tokenizers of whole words write a space.
+        """
+        decode = self.prompter.tokenizer.decode
+        own = self.prompter.tokens([form])[0][len(self.prompter.begin) :]
+        return own if decode([*prompt, *own]) == f"{decode(prompt)}{form}" else []
 
 
 class AnswerBeginnings(NamedTuple):
