@@ -63,8 +63,10 @@ LOOPS = {"loop": False, "loop, logits of last tokens": True}
 EXPLAIN = "{context}\n{question}\nAnswer in three sentences, and say why."
 MAX_TOKENS = 80
 TYPED = "Nurses are kind. Agree or Disagree?"
-LARGEST_DIFFERENCE = 1e-4
-"""Allowed between log-probabilities in float32."""
+LARGEST_DIFFERENCE = 2e-4
+"""Allowed between log-probabilities in float32: over 152,000 logits, `log_softmax` of torch is up to
+1e-4 away from what it is in float64, `logsumexp`, which biasgrid takes, less than 1e-5.
+"""
 SMALLEST_LOG = -85
 """Below it, probabilities in float32 have few digits, and end."""
 
@@ -87,7 +89,8 @@ def spelling_logs(answer: Mapping[str, Any], beginning: str) -> Iterator[tuple[i
 def difference_cell(precision: str, differences: Sequence[float]) -> str:
     """Returns the cell of the largest difference of log-probabilities, small in float32."""
     largest = max(differences)
-    if precision == "float32" and largest >= LARGEST_DIFFERENCE: print(sorted(differences))
+    if precision == "float32" and largest >= LARGEST_DIFFERENCE:
+        print(sorted(differences))
     return f"{largest:.1e}"
 
 
