@@ -21,12 +21,6 @@ import torch
 
 AT_ONCE = 32
 """Prompts of a batch of the plain loops."""
-WORDS = Path(__file__).parents[1] / "word_lists"
-END = "<|end|>"
-CHAT_TEMPLATE = """\
-{% for message in messages %}{{ message.role }}: {{ message.content }}
-{% endfor %}assistant:
-"""
 
 
 def load(folder: str, precision: str) -> tuple[Any, Any]:
@@ -144,35 +138,6 @@ def read_once(model: str, precision: str, prompt: str) -> dict[str, Any]:
 WORK: dict[str, Callable[..., dict[str, Any]]] = {
     work.__name__: work for work in (choose, write, read_once)
 }
-
-
-def save_random_model(folder: Path) -> None:
-    """Writes a model of random weights in bfloat16 whose vocabulary is as large as that of an LLM,
-    with a chat template, and a tokenizer that knows the words of our lists.
-    """
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
-
-    trained = ByteLevelBPETokenizer()
-    files = sorted(map(str, WORDS.rglob("*.txt")))
-    trained.train(files, vocab_size=16_000, special_tokens=[END], show_progress=False)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=trained._tokenizer, eos_token=END, pad_token=END
-    )
-    tokenizer.chat_template = CHAT_TEMPLATE
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(0)
-    config = Qwen2Config(
-        vocab_size=150_000,
-        hidden_size=256,
-        intermediate_size=1024,
-        num_hidden_layers=8,
-        num_attention_heads=8,
-        num_key_value_heads=2,
-        initializer_range=0.05,
-        eos_token_id=tokenizer.eos_token_id,
-    )
-    Qwen2ForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
 
 
 def main() -> None:

@@ -13,10 +13,9 @@ ask      the first and the second `biasgrid ask` of a model, beside a script tha
 
 All ways take turns. `llm_ways.py` says how they are timed.
 
-The model is the real one of tests/helpers/real_llm.py in the folder `BIASGRID_LLM`; where that is
-not there, one of random weights with a vocabulary as large. The harness' environment is the folder
-`lm-eval` of `BIASGRID_HARNESSES`, or of the temporary folder. Where it is not there it is made from
-PyPI, but for torch and transformers, which are those of this environment.
+The model is the one that tests/helpers/real_llm.py makes in the folder `BIASGRID_LLM`. The harness'
+environment is the folder `lm-eval` of `BIASGRID_HARNESSES`, or of the temporary folder. Where it is
+not there it is made from PyPI, but for torch and transformers, which are those of this environment.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ from llm_ways import (
     run_try,
     run_work,
 )
-from llm_work import save_random_model
 from stopwatch import print_table
 
 CHECKPOINT = "qwen2.5-coder-0.5b-instruct"
@@ -296,9 +294,6 @@ def main() -> None:
     model = given.model or Path(os.environ.get("BIASGRID_LLM", ".llm"), CHECKPOINT)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if not model.exists():
-            model = folder / "random-llm"
-            save_random_model(model)
         benchmark = Benchmark(folder, model.absolute(), given)
         for part in given.parts or PARTS:
             PARTS[part](benchmark)
