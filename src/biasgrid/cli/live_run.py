@@ -21,11 +21,12 @@ from biasgrid.jobs.run_progress import (
     FOR_PROGRAMS,
     PROGRESS,
     RUN_FAILED,
-    SECONDS_BETWEEN_LINES,
     STOPPED,
+    RecentRate,
     RunProgress,
     rule_activity,
 )
+from biasgrid.runs.failures import Failure, failure_of
 
 WARNING_LINE = "warning: "
 """Prefix of lines that are always shown."""
@@ -33,11 +34,17 @@ REFUSED = re.compile(r"^WorkflowError in file .*\n")
 """The line that Snakemake prints before the reason why it did not start a run."""
 PLACE_IN_WORKFLOW = re.compile(r"^  File .*\n?", re.MULTILINE)
 STARTED = re.compile(r"^(?:local)?rule (\w+):")
+FAILED_RULE = re.compile(r"^Error in rule (\w+):")
+LOG = re.compile(r"^    log: (\S.*?)(?: \(check log file\(s\) for error details\))?$")
 LAST_LINES = 15
+SECONDS_WITHOUT_LINE = 15.0
+"""The maximum time between lines where there is no terminal."""
+RATE_SECONDS = 30.0
+"""The time over which the rate of answers is shown."""
 
 
 class ProgressLog:
-    """Prints each stage when it begins and, once a minute, the progress of the run."""
+    """Prints each stage when it begins and, every 15 seconds, the progress of the run."""
 
     def __init__(self) -> None:
         """Begins to count time."""
@@ -51,8 +58,8 @@ class ProgressLog:
             print_text(f"{time.monotonic() - self.began:5.0f} s  {stage}")
 
     def show(self, now: RunProgress) -> None:
-        """Prints the progress, unless a line was printed less than a minute ago."""
-        if time.monotonic() - self.last >= SECONDS_BETWEEN_LINES:
+        """Prints the progress, unless it was printed less than 15 seconds ago."""
+        if time.monotonic() - self.last >= SECONDS_WITHOUT_LINE:
             self.last = time.monotonic()
             print_text(now.text)
 
@@ -136,45 +143,97 @@ def run_to_the_end(command: Sequence[str], go_on: str) -> None:
         env=os.environ | {PROGRESS: FOR_PROGRAMS},
     )
     try:
-        last_lines = show_progress(process)
+        output = show_progress(process)
     except KeyboardInterrupt:
         end_run(process)
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
     if process.wait():
-        print_text(f"{failure_text(last_lines)}{RUN_FAILED}: {go_on}", err=True)
+        print_text(f"{output.failure_text}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
-def show_progress(process: subprocess.Popen[str]) -> Sequence[str]:
-    """Shows the progress of a run until it ends, and returns the last lines that it printed."""
-    last_lines: deque[str] = deque(maxlen=LAST_LINES)
+class RunOutput:
+    """What a run has printed, as far as it says why the run failed.
+
+    Attributes:
+        last_lines: its last lines.
+        failures: the failed jobs with an error in their log, in their order.
+    """
+
+    def __init__(self) -> None:
+        """Begins without lines."""
+        self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
+        self.failures: list[Failure] = []
+        self._failed_rule = ""
+
+    def add(self, line: str) -> Failure | None:
+        """Adds a line; returns the failed job whose log the line names."""
+        self.last_lines.append(line)
+        failed = FAILED_RULE.match(line)
+        if failed:
+            self._failed_rule = failed[1]
+        log = LOG.match(line)
+        if not (log and self._failed_rule):
+            return None
+        failure = failure_of(self._failed_rule, Path(log[1]))
+        self._failed_rule = ""
+        if failure:
+            self.failures.append(failure)
+        return failure
+
+    @property
+    def failure_text(self) -> str:
+        """Why the run failed: the errors of its jobs, or the reason why it did not start.
+
+        Without either these are its last lines. Empty if the errors were printed already.
+        """
+        if self.failures:
+            return ""
+        lines = list(self.last_lines)
+        for position, line in enumerate(lines):
+            if REFUSED.match(line):
+                reason = "".join(lines[position + 1 :])
+                return PLACE_IN_WORKFLOW.sub("", reason)
+        return "".join(lines)
+
+
+def show_progress(process: subprocess.Popen[str]) -> RunOutput:
+    """Shows the progress of a run and the errors of its jobs until it ends."""
+    output, rate = RunOutput(), RecentRate(RATE_SECONDS)
     terminal = PlainConsole(stderr=True, markup=False, emoji=False)
     display = ProgressBars(terminal) if terminal.is_terminal else ProgressLog()
+    activities: list[str] = []
     with closing(display):
         for line in process.stdout or ():
             progress = RunProgress.from_line(line)
             if progress:
-                display.show(progress)
+                activities = progress.activities
+                display.show(rate.applied(progress))
                 continue
             if line.startswith(WARNING_LINE):
                 print_text(line, err=True, nl=False)
-            last_lines.append(line)
+            failure = output.add(line)
+            if failure:
+                print_text(job_failure_text(failure, activities), err=True)
             rule = STARTED.match(line)
             stage = rule_activity(rule[1]) if rule else None
             if stage:
                 display.begin(stage)
-    return last_lines
+    return output
 
 
-def failure_text(last_lines: Sequence[str]) -> str:
-    """Returns the last lines of a failed run, or only the reason if it did not start."""
-    lines = list(last_lines)
-    for position, line in enumerate(lines):
-        if REFUSED.match(line):
-            reason = "".join(lines[position + 1 :])
-            return PLACE_IN_WORKFLOW.sub("", reason)
-    return "".join(lines)
+def job_failure_text(failure: Failure, activities: Sequence[str]) -> str:
+    """Returns a message on a failed job.
+
+    Args:
+        failure: the job.
+        activities: what the run was doing, the failed job included.
+    """
+    failed = rule_activity(failure.rule) or failure.rule
+    running = [activity for activity in activities if activity != failed]
+    waits = f"\nOther jobs are finished first: {', '.join(running)}." if running else ""
+    return f"error: {failure.error}\n  ({failed}; log: {failure.log}){waits}"
 
 
 def end_run(process: subprocess.Popen[str]) -> None:

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
@@ -104,6 +105,40 @@ class RunProgress(NamedTuple):
         content = json.loads(line.removeprefix(LINE_BEGINNING))
         answers = content.pop("answers")
         return cls(**content, answers=AnsweredRows(*answers) if answers else None)
+
+
+class RecentRate:
+    """The rate of answers over the last seconds of a run."""
+
+    def __init__(self, seconds: float):
+        """Begins without answers.
+
+        Args:
+            seconds: over how many seconds the rate is.
+        """
+        self.seconds = seconds
+        self.counts: deque[tuple[float, int]] = deque()
+
+    def applied(self, progress: RunProgress) -> RunProgress:
+        """Returns a progress with the recent rate, and with the time left at this rate.
+
+        Both are None until some rows were answered in this time. Progress must come in its order.
+        """
+        if progress.answers is None:
+            return progress
+        answers = progress.answers
+        self.counts.append((progress.seconds, answers.rows))
+        while progress.seconds - self.counts[0][0] > self.seconds:
+            self.counts.popleft()
+        began, rows_before = self.counts[0]
+        new_rows = answers.rows - rows_before
+        rate = new_rows / (progress.seconds - began) if new_rows > 0 else None
+        seconds_left = None
+        if rate and answers.all_rows is not None:
+            seconds_left = max(answers.all_rows - answers.rows, 0) / rate
+        return progress._replace(
+            answers=answers._replace(rows_per_second=rate, seconds_left=seconds_left)
+        )
 
 
 def rule_activity(rule: str) -> str | None:
