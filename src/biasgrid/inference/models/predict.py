@@ -84,6 +84,7 @@ class Timing:
         found: the number of rows with an answer from finished shards of earlier runs.
         seconds: how long the other rows took, in all runs together.
         rows_per_second: the other rows by these seconds; None if they took none.
+        job_seconds: how long the last run took, with loading, checks, the audit and the table.
         sequences, tokens: what the model has read for the other rows, in all runs together, see
             `InputCounts`; None if nothing was asked, or the back end cannot know.
         peak_mb: the peak of the last run's memory, in MB.
@@ -97,6 +98,7 @@ class Timing:
     found: int
     seconds: float
     rows_per_second: float | None
+    job_seconds: float
     sequences: int | None
     tokens: int | None
     peak_mb: int
@@ -255,6 +257,7 @@ def predict_shard(
         TableError: the instances table is damaged, or of another dataset.
         UserError: record or capabilities are of another model.
     """
+    began = time.perf_counter()
     back_end: type[BackEnd] = load_reference(path)
     row_count = count_rows(files.instances)
     rows = range(row_count * (shard - 1) // shards, row_count * shard // shards)
@@ -285,7 +288,7 @@ def predict_shard(
         table = join_tables([answered.table for answered in ranges], schema)
     with whole_file(files.predictions) as partial:
         link_or_copy(table, partial)
-    write_timing(len(rows), ranges, files.timing)
+    write_timing(len(rows), ranges, time.perf_counter() - began, files.timing)
     files.progress.unlink(missing_ok=True)
 
 
@@ -394,12 +397,15 @@ def with_all_columns(answers: pl.DataFrame, schema: pa.DataFrameSchema) -> pl.Da
     return answers.with_columns(missing).select(list(schema.columns))
 
 
-def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None:
+def write_timing(
+    rows: int, ranges: Sequence[AnsweredRange], job_seconds: float, path: Path
+) -> None:
     """Writes `Timing` to a file.
 
     Args:
         rows: the number of rows of the shard.
         ranges: its ranges.
+        job_seconds: see `Timing`.
         path: the file.
     """
     from_finished_count = sum(answered.from_finished_count for answered in ranges)
@@ -419,6 +425,7 @@ def write_timing(rows: int, ranges: Sequence[AnsweredRange], path: Path) -> None
         found=from_finished_count,
         seconds=round(seconds, 3),
         rows_per_second=round(other_count / seconds, 1) if seconds else None,
+        job_seconds=round(job_seconds, 3),
         sequences=None if inputs is None else round(inputs.sequences),
         tokens=None if inputs is None else round(inputs.tokens),
         # In kB on Linux.
