@@ -5,32 +5,37 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from model_server import serving
 from project import ROOT
 from typer.testing import CliRunner
 
 from biasgrid.base.faults import UserError
+from biasgrid.base.references import load, stage_module
 from biasgrid.cli.app import app
 from biasgrid.cli.quickstart.config import make_config
-from biasgrid.cli.quickstart.downsample import (
-    CONTROL_ATTRIBUTES,
-    SIZES,
-    TrialSize,
-    downsample_config,
-    plan_dataset,
-    trial_size,
+from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
+from biasgrid.cli.quickstart.trial import (
+    Pace,
+    TrialTime,
+    dataset_sizes,
+    jobs_at_once,
+    share_out,
+    trial_config,
     trial_text,
 )
-from biasgrid.cli.quickstart.model import DescribedModel, describe_model, leave_out_pronouns
 from biasgrid.config import load_word_lists, parse_config
 from biasgrid.runs.counts import sample_notes
+from biasgrid.runs.plan import MachineRate, make_plan
 
 pytestmark = pytest.mark.family("what a model is offered are datasets of all five")
 
@@ -232,101 +237,104 @@ def test_statements_of_a_new_config_ask_for_agreement(folders: Path) -> None:
         assert answers == [("Agree", "Disagree")] * 3
 
 
-def test_smaller_trials_ask_less_of_all_templates(folders: Path) -> None:
-    content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
-    datasets = [downsample_config(content, rows)["datasets"] for rows in (10**9, 20_000, 6_000)]
-    sections = [each["gender"] for each in datasets]
-    assert "limit" not in sections[0]
-    assert sections[0]["sample"] == "all"
-    sizes = [section["limit"]["subjects"] for section in sections[1:]]
-    assert sizes[0] > sizes[1]
-    assert set(sizes) <= set(SIZES)
-    assert all("templates" not in section["limit"] for section in sections[1:])
-    assert all(
-        0.1 <= section["sample"]["share"] < 1
-        for section in sections[1:]
-        if section["sample"] != "all"
-    )
-    # The control is asked with it, and has a fifth of the rows of both.
-    controls = [each["gender-placebo"] for each in datasets]
-    assert controls[0]["sample"] == "all"
-    assert all(
-        each["limit"]["subjects"] < size for each, size in zip(controls[1:], sizes, strict=True)
-    )
-    assert all(each["limit"]["attributes"] >= CONTROL_ATTRIBUTES for each in controls[1:])
-    rows = [
-        sum(cell.instances.value or 0 for cell in plan_dataset(content, name, datasets[1][name]))
-        for name in datasets[1]
-    ]
-    assert rows[1] < rows[0]
+def trial_of(folders: Path, model: str, on: str, rate: float = 100, around: float = 5) -> TrialTime:
+    content, _ = make_config(ROOT, "results", [tried(folders / model)], [on])
+    pace = Pace(rate, around, "here")
+    return TrialTime(content, dataset_sizes(content), {f"{on}/{model}": pace}, 1, 20)
+
+
+def planned(content: dict[str, Any]) -> dict[str, float]:
+    config = parse_config(content, "try.yaml")
+    cells = make_plan(config, load_word_lists(config), MachineRate()).cells
+    return {cell.dataset: cell.instances.value or 0 for cell in cells}
 
 
 @pytest.mark.parametrize(
-    ("processors", "device", "shards"),
-    [(1, "auto", 1), (2, "auto", 1), (9, "auto", 2), (9, "cpu", 9), (None, "cpu", 1)],
+    ("model", "on"),
+    [("qa", "gender"), ("writer", "religion"), ("writer", "gender-statements"), ("lm", "masked")],
 )
+def test_a_trial_fits_the_time_and_gives_its_control_a_third(
+    folders: Path, model: str, on: str
+) -> None:
+    trial = trial_of(folders, model, on)
+    rows = trial.rows_within(180)
+    assert trial.seconds_of(rows) == pytest.approx(180, abs=1) or all(
+        rows[name] == sizes.whole for name, sizes in trial.sizes.items()
+    )
+    asked = planned(trial_config(trial, rows))
+    for name, count in rows.items():
+        assert trial.sizes[name].block <= asked[name] <= 1.05 * count + trial.sizes[name].block
+    control = f"{on}-placebo"
+    if rows[control] < trial.sizes[control].whole and rows[on] < trial.sizes[on].whole:
+        assert rows[control] == pytest.approx(rows[on] / 2)
+
+
+def test_a_longer_trial_asks_what_a_shorter_one_has_asked(folders: Path) -> None:
+    trial = trial_of(folders, "qa", "gender")
+    asked = []
+    for seconds in (90, 180):
+        content = trial_config(trial, trial.rows_within(seconds))
+        config = parse_config(content, "try.yaml")
+        lists = load_word_lists(config)["gender", "qa"]
+        expand = load(stage_module(config.family_reference("gender"), "expand")).expand
+        asked.append(set(pl.concat(expand(lists).parts)["instance"]))
+    shorter, longer = asked
+    assert shorter < longer
+    assert trial.rows_within(90) == trial.rows_within(90)
+
+
+def test_a_time_that_is_too_short_says_what_it_takes(folders: Path) -> None:
+    trial = trial_of(folders, "writer", "gender", rate=0.5)
+    with pytest.raises(
+        UserError,
+        match=(
+            r"3 minutes are too short for gender: 0.5 rows/s on this machine, and the smallest "
+            r"trial with a result asks 384 rows; expected --minutes (\d+), or --on with a smaller "
+        ),
+    ) as refused:
+        trial.rows_within(180)
+    (minutes,) = re.findall(r"--minutes (\d+)", str(refused.value))
+    assert trial.rows_within(60 * int(minutes))
+
+
+@given(
+    st.dictionaries(
+        st.text("abc", min_size=1),
+        st.tuples(st.floats(0.1, 9), st.floats(0, 9), st.floats(0, 9)),
+        min_size=1,
+    ),
+    st.floats(0, 100),
+)
+def test_seconds_are_shared_out_by_weights_within_bounds(
+    names: dict[str, tuple[float, float, float]], more: float
+) -> None:
+    weights = {name: weight for name, (weight, _, _) in names.items()}
+    least = {name: seconds for name, (_, seconds, _) in names.items()}
+    most = {name: seconds + beyond for name, (_, seconds, beyond) in names.items()}
+    seconds = sum(least.values()) + more
+    parts = share_out(seconds, weights, least, most)
+    assert all(least[name] <= part <= most[name] for name, part in parts.items())
+    assert sum(parts.values()) == pytest.approx(min(seconds, sum(most.values())))
+
+
+@pytest.mark.parametrize(("processors", "jobs"), [(1, 1), (2, 1), (9, 2), (None, 1)])
 def test_a_trial_has_as_many_shards_as_jobs_that_run_at_once(
-    folders: Path, monkeypatch: pytest.MonkeyPatch, processors: int | None, device: str, shards: int
+    folders: Path, monkeypatch: pytest.MonkeyPatch, processors: int | None, jobs: int
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: processors)
-    content, _ = make_config(ROOT, "results", [tried(folders / "qa")], ["gender"])
-    sections = downsample_config({**content, "inference": {"device": device}}, 6_000)["datasets"]
-    assert {section["shards"] for section in sections.values()} == {shards}
-
-
-def test_the_size_of_the_largest_model_decides_what_a_trial_asks(
-    folders: Path, tmp_path: Path
-) -> None:
-    small = tried(folders / "qa")
-    layers = {"hidden_size": 768, "num_hidden_layers": 12, "intermediate_size": 3072}
-    shutil.copytree(
-        folders / "qa", tmp_path / "base", ignore=shutil.ignore_patterns("*.safetensors")
-    )
-    config = json.loads((folders / "qa/config.json").read_text()) | layers
-    (tmp_path / "base/config.json").write_text(json.dumps(config))
-    (tmp_path / "base/pytorch_model.bin").touch()
-    large = replace(small, folder=tmp_path / "base")
-    served = replace(small, folder=None)
-    sizes = [
-        trial_size(models, None).rows for models in ([small], [large], [small, large], [served])
-    ]
-    assert sizes[0] > sizes[1] == sizes[2] > sizes[3]
-
-
-@pytest.mark.parametrize(
-    ("minutes", "rows", "note"),
-    [
-        (None, 8000, ""),
-        (
-            2,
-            8000,
-            (
-                "--minutes 2 changes nothing: the size of the model already limits the trial to "
-                "about 8,000 rows."
-            ),
-        ),
-        (
-            60,
-            8000,
-            (
-                "--minutes 60 changes nothing: the size of the model already limits the trial to "
-                "about 8,000 rows."
-            ),
-        ),
-        (1, 1600, "--minutes 1 lowers the number of rows from about 8,000 to 1,600."),
-        (0.1, 533, "--minutes 0.1 lowers the number of rows from about 8,000 to 533."),
-    ],
-)
-def test_minutes_only_lower_what_a_trial_asks(minutes: float | None, rows: int, note: str) -> None:
-    size = TrialSize(8000, minutes)
-    assert (size.rows, size.note) == (rows, note)
+    answering = tried(folders / "qa")
+    assert jobs_at_once([answering]) == jobs
+    assert jobs_at_once([answering, replace(answering, folder=None)]) == 1
+    trial = replace(trial_of(folders, "qa", "gender"), jobs=jobs)
+    sections = trial_config(trial, trial.rows_within(180))["datasets"]
+    assert {section["shards"] for section in sections.values()} == {jobs}
 
 
 @pytest.mark.parametrize("model", ["qa", "lm", "writer", "classifier"])
 def test_a_trial_says_before_it_runs_how_little_it_asks(model: str, folders: Path) -> None:
-    content, fitting = make_config(ROOT, "results", [tried(folders / model)], [])
-    content, _ = make_config(ROOT, "results", [tried(folders / model)], fitting[:1])
-    config = parse_config(downsample_config(content, 600), "try.yaml")
+    _, fitting = make_config(ROOT, "results", [tried(folders / model)], [])
+    time_of_trial = trial_of(folders, model, fitting[0])
+    config = parse_config(trial_config(time_of_trial, time_of_trial.rows_within(120)), "try.yaml")
     assert config.trial
     text = trial_text(config, load_word_lists(config))
     assert re.fullmatch(
@@ -360,8 +368,8 @@ def test_a_control_alone_is_asked_where_it_is_named(folders: Path) -> None:
 def test_however_small_trials_are_classifiers_are_asked_all_classes_and_clusters(
     folders: Path,
 ) -> None:
-    content, _ = make_config(ROOT, "results", [tried(folders / "classifier")], ["sentiment-2"])
-    config = parse_config(downsample_config(content, 10), "try.yaml")
+    trial = trial_of(folders, "classifier", "sentiment-2")
+    config = parse_config(trial_config(trial, dict.fromkeys(trial.sizes, 10)), "try.yaml")
     # Its control is asked as widely.
     of_pack, of_control = sample_notes(config, load_word_lists(config))
     for told in (of_pack, of_control):

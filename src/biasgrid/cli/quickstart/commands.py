@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,13 +18,11 @@ from biasgrid.cli.output import console, print_text, report_errors
 
 if TYPE_CHECKING:
     from biasgrid.cli.quickstart.model import DescribedModel
+    from biasgrid.cli.quickstart.trial import DatasetSizes, Pace
     from biasgrid.config import Config
 
 NOTES = {
-    "limit": (
-        "a quick trial; remove this line and set `sample: all` to ask everything (finished "
-        "answers are kept)"
-    ),
+    "share": "of the dataset; `sample: all` asks everything (finished answers are kept)",
     "figures": "without this line, only the figures for most readers are drawn",
     "word_lists": "CONTENT WARNING: these contain stereotypes, because they measure them",
 }
@@ -46,12 +46,9 @@ def try_model(
     ],
     on: Datasets = "",
     minutes: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            help="ask less, so that the trial takes about this many minutes on two processors",
-        ),
-    ] = None,
+        float,
+        typer.Option(min=0.1, help="ask as much as fits into this many minutes, report included"),
+    ] = 3,
     against: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,17 +70,24 @@ def try_model(
     """Measures one model in minutes: prints its bias with intervals, and writes a config for larger
     runs.
 
-    Without --on, asks the first dataset that fits the model's task. How much is asked depends only
-    on the size of the model, so the same command asks the same on every machine.
+    Without --on, asks the first dataset that fits the model's task. A pilot of a few rows measures
+    how fast the model answers. Answers are kept: a longer trial asks only what is new.
     """
     from biasgrid.cli.commands.summary import print_summary
     from biasgrid.cli.live_run import run_to_the_end, snakemake_command
-    from biasgrid.cli.quickstart.downsample import downsample_config, trial_size, trial_text
     from biasgrid.cli.quickstart.model import leave_out_pronouns
+    from biasgrid.cli.quickstart.trial import (
+        TrialTime,
+        dataset_sizes,
+        effect_text,
+        jobs_at_once,
+        trial_config,
+        trial_text,
+    )
     from biasgrid.config import load_word_lists
     from biasgrid.config.paths import workflow_folder
-    from biasgrid.runs.checks import refuse_unknown_subjects, word_warnings
 
+    began = time.monotonic()
     with report_errors():
         references, others = references_and_models(against or [])
         models = describe_models([model, *others], labels, name, key, name_as_is)
@@ -93,30 +97,29 @@ def try_model(
         content, offered = config_template(models, results, on or "first")
         for note in leave_out_pronouns(content["datasets"], models):
             print_text(note)
-        size = trial_size(models, minutes)
-        content = downsample_config(content, size.rows)
         if not figures:
             content["report"] = {"figures": "none"}
         snakefile = workflow_folder() / "Snakefile"
         command = run_command(config)
-        head = [f"Made by `biasgrid try {model}`. After a change: {command}"]
-        parsed = save_config(config, content, head)
-        # Warnings come before the run, which would hide them among its own lines.
-        lists = load_word_lists(parsed)
-        refuse_unknown_subjects(parsed, lists)
-        for warning in word_warnings(parsed, lists):
-            print_text(warning, err=True)
         names = ", ".join(content["datasets"])
-        subject = f"{first.section['label']}: {first.task}, asked about {names}"
-        for text in (trial_text(parsed, lists), subject, size.note):
-            if text:
-                print_text(text)
+        print_text(f"{first.section['label']}: {first.task}, asked about {names}")
+        sizes = dataset_sizes(content)
+        paces = measured_paces(content, sizes, config, snakefile)
+        seconds_before = time.monotonic() - began
+        trial = TrialTime(content, sizes, paces, jobs_at_once(models), seconds_before)
+        rows = trial.rows_within(60 * minutes)
+        head = [f"Made by `biasgrid try {model}`. After a change: {command}"]
+        parsed = save_config(config, trial_config(trial, rows), head)
+        lists = load_word_lists(parsed)
+        for text in (trial.text(rows, 60 * minutes), effect_text(parsed, lists)):
+            print_text(text)
+        print_text(trial_text(parsed, lists))
     with report_errors():
         run_to_the_end(snakemake_command(config, snakefile, os.cpu_count() or 1), command)
         print_summary(results)
         print_differences(results, models)
         print_references(results, references)
-    print_text(f"Config: {config}; after a change, such as removing `limit`, run: {command}")
+    print_text(f"Config: {config}; after a change, run: {command}")
     more_datasets = [dataset for dataset in offered if dataset not in content["datasets"]]
     if more_datasets:
         print_text(f"Other datasets that fit: --on {','.join(more_datasets)}")
@@ -125,6 +128,51 @@ def try_model(
 def run_command(config: Path) -> str:
     """Returns the command that runs a config."""
     return join(["biasgrid", "run", str(config)])
+
+
+def measured_paces(
+    content: dict[str, Any], sizes: Mapping[str, DatasetSizes], config: Path, snakefile: Path
+) -> dict[str, Pace]:
+    """Returns the pace of each cell of a pilot, which is asked if no earlier trial has measured it.
+
+    Args:
+        content: the content of the trial's config, with whole datasets.
+        sizes: the sizes of the datasets.
+        config: the trial's config file, in whose place is that of the pilot as long as it runs.
+        snakefile: the workflow.
+
+    Raises:
+        InputError: the models do not know enough words of a dataset.
+        typer.Exit: the pilot failed, or was interrupted.
+    """
+    from biasgrid.base.files import write_text
+    from biasgrid.cli.live_run import run_to_the_end, snakemake_command
+    from biasgrid.cli.quickstart.trial import first_shards, kept_paces, pilot_config, take_paces
+    from biasgrid.config import load_word_lists
+    from biasgrid.runs.checks import refuse_unknown_subjects, word_warnings
+
+    earlier = config.read_text() if config.exists() else None
+    pilot = save_config(config, pilot_config(content, sizes), [])
+    try:
+        # Warnings come before the run, which would hide them among its own lines.
+        lists = load_word_lists(pilot)
+        refuse_unknown_subjects(pilot, lists)
+        for warning in word_warnings(pilot, lists):
+            print_text(warning, err=True)
+        shards = first_shards(pilot)
+        paces = kept_paces(Path(pilot.results))
+        if not shards.keys() <= paces.keys():
+            print_text("Pilot: measures how fast the model answers.")
+            again = join(["biasgrid", *sys.argv[1:]])
+            command = snakemake_command(config, snakefile, os.cpu_count() or 1)
+            run_to_the_end([*command, "--", *map(str, shards.values())], again)
+            paces = take_paces(pilot)
+        return {cell: paces[cell] for cell in shards}
+    finally:
+        if earlier is None:
+            config.unlink()
+        else:
+            write_text(config, earlier)
 
 
 def references_and_models(against: Sequence[str]) -> tuple[list[str], list[str]]:

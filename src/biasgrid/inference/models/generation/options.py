@@ -211,8 +211,8 @@ class OptionTokens:
         Behind another token, for example, many tokenizers of whole words write a space.
         """
         decode = self.prompter.tokenizer.decode
-        own = self.prompter.tokens([form])[0][len(self.prompter.begin) :]
-        return own if decode([*prompt, *own]) == f"{decode(prompt)}{form}" else []
+        tokens = self.prompter.tokens([form])[0][len(self.prompter.begin) :]
+        return tokens if decode([*prompt, *tokens]) == f"{decode(prompt)}{form}" else []
 
 
 class AnswerBeginnings(NamedTuple):
