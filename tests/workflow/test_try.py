@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 import yaml
 from copies import shared_fork_server
 from documents import read_document
+from model_server import serving
 from project import ROOT, Project
 from shared import made_once
 from typer.testing import CliRunner
@@ -33,7 +35,7 @@ TRY, EXPLAIN, MORE, GRID = (
 )
 CONFIG = "try-my-model.yaml"
 BIASGRID = [sys.executable, "-c", "from biasgrid.cli.app import app; app()"]
-LESS = ["--minutes", "0.1"]
+LESS = ["--minutes", "0.7"]
 
 
 def save_answering(base: Path, folder: Path) -> None:
@@ -85,17 +87,19 @@ def said(line: str) -> str:
 def test_a_model_is_measured_in_one_command(tried: Path) -> None:
     told = (tried / "told").read_text()
     asked = r"Quick trial: [\d,]+ of 140 subjects, .* of 1\.37 million comparisons"
-    assert [bool(re.match(asked, line)) for line in told.splitlines()[:2]] == [True, False]
     assert re.search(rf"\n{asked}\.\n", told)
-    stages = [line.partition("s  ")[2] for line in told.splitlines() if " s  " in line]
+    pilot, trial = told.split(" rows/s on this machine: about ")
+    assert re.search(r"^[\d,]+ of [\d,]+ rows fit into 0\.7 minutes\. All would take ", trial)
+    stages = [line.partition("s  ")[2] for line in pilot.splitlines() if " s  " in line]
     # The model is looked at while the questions are written.
     assert set(stages[:2]) == {"inspects the model", "writes the questions"}
-    assert stages[2] == "asks the model"
-    assert set(stages[3:]) >= {"measures", "computes intervals", "writes the report"}
+    assert stages[2:] == ["asks the model"]
+    stages = {line.partition("s  ")[2] for line in trial.splitlines() if " s  " in line}
+    assert stages >= {"asks the model", "measures", "computes intervals", "writes the report"}
     assert not (tried / "results/try-my-model/plots").exists()
     config = yaml.safe_load((tried / CONFIG).read_text())
     assert config["run"] == {"models": ["my-model"], "datasets": ["gender", "gender-placebo"]}
-    assert "limit" in config["datasets"]["gender"]
+    assert 0 < config["datasets"]["gender"]["sample"]["share"] < 0.1
     summary = pl.read_parquet(tried / "results/try-my-model/summary.parquet")
     assert summary.filter(dataset="gender", measure="mu_corrected")["low"].is_not_null().all()
     assert (tried / "results/try-my-model/report/index.html").exists()
@@ -117,7 +121,7 @@ def test_page_and_card_say_that_it_is_a_trial_and_a_gate_says_what_is_missing(wi
         app, ["gate", "results/try-my-model", "--max", "gender.share_mu_corrected=1"]
     )
     assert gate.output.startswith(
-        f"{trial}. The rest was not asked. To check the model on everything, remove `limit`"
+        f"{trial}. The rest was not asked. To check the model on everything, set `sample: all`"
     )
 
 
@@ -133,7 +137,7 @@ def test_the_sentences_behind_a_number_are_shown(within: Path) -> None:
     told = subprocess.run(
         command, check=True, capture_output=True, text=True, env=environment
     ).stdout
-    assert "Who was an architect?" in told
+    assert "Who was a plumber?" in told
 
 
 def test_a_run_is_kept_as_a_reference_and_set_next_to_references(within: Path) -> None:
@@ -169,6 +173,47 @@ def test_a_run_is_kept_as_a_reference_and_set_next_to_references(within: Path) -
     assert "mine: my-model; gender" in said("biasgrid reference list")
 
 
+@pytest.mark.slow
+def test_a_slow_server_is_asked_what_fits_the_time_and_nothing_twice(tmp_path: Path) -> None:
+    with serving(seconds=0.2, listed_models=["m"]) as server:
+
+        def seconds_of(minutes: float) -> float:
+            line = [*BIASGRID, "try", server.url, "--on", "religion", "--minutes", str(minutes)]
+            began = time.monotonic()
+            subprocess.run(line, cwd=tmp_path, env=os.environ | shared_fork_server(), check=True)
+            return time.monotonic() - began
+
+        assert seconds_of(1.5) < 1.3 * 90
+        first = len(server.bodies)
+        config = yaml.safe_load((tmp_path / "try-m.yaml").read_text())
+        assert 0 < config["datasets"]["religion"]["sample"]["share"] < 1
+        assert seconds_of(2) < 1.3 * 120
+        assert len(server.bodies) > first
+        # A prompt may be asked in two ways, such as with and without probabilities.
+        assert max(server.answered.values()) <= 2
+
+
+@pytest.mark.slow
+def test_a_time_that_is_too_short_says_what_it_takes_and_leaves_no_config(tmp_path: Path) -> None:
+    with serving(seconds=2, listed_models=["m"]) as server:
+        line = [*BIASGRID, "try", server.url, "--on", "religion", "--minutes", "0.5"]
+        told = subprocess.run(
+            line,
+            cwd=tmp_path,
+            env=os.environ | shared_fork_server(),
+            capture_output=True,
+            text=True,
+        )
+    assert told.returncode == 2
+    assert re.search(
+        r"^0\.5 minutes are too short for religion: [\d.]+ rows/s on this machine, and the smallest "
+        r"trial with a result asks [\d,]+ rows; expected --minutes \d+, or --on with a smaller "
+        r"dataset",
+        told.stderr,
+    )
+    assert not (tmp_path / "try-m.yaml").exists()
+
+
 @pytest.mark.long
 def test_a_model_is_set_next_to_others(small_config: dict[str, Any], tmp_path: Path) -> None:
     folder = small_config["models"]["answering"]["folder"]
@@ -182,9 +227,9 @@ def test_a_model_is_set_next_to_others(small_config: dict[str, Any], tmp_path: P
     assert "BERT base, SQuAD (unqover_published): not compared" in told
 
 
-def test_a_larger_limit_asks_only_what_is_new(within: Path) -> None:
+def test_a_larger_share_asks_only_what_is_new(within: Path) -> None:
     content = yaml.safe_load(Path(CONFIG).read_text())
-    content["datasets"]["gender"]["limit"]["attributes"] += 2
+    content["datasets"]["gender"]["sample"]["share"] *= 2
     Path(CONFIG).write_text(yaml.safe_dump(content))
     planned, run, status = MORE
     assert planned == f"{run} -- -n --quiet rules"

@@ -12,8 +12,8 @@ from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import print_text, report_errors
 
 MISSING_OF_TRIAL = (
-    "The rest was not asked. To check the model on everything, remove `limit` and set `sample: "
-    "all` in the trial's config, then run that config first."
+    "The rest was not asked. To check the model on everything, set `sample: all` in the trial's "
+    "config, then run that config first."
 )
 
 

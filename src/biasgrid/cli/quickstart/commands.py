@@ -149,16 +149,12 @@ def measured_paces(
     from biasgrid.cli.live_run import run_to_the_end, snakemake_command
     from biasgrid.cli.quickstart.trial import first_shards, kept_paces, pilot_config, take_paces
     from biasgrid.config import load_word_lists
-    from biasgrid.runs.checks import refuse_unknown_subjects, word_warnings
+    from biasgrid.runs.checks import refuse_unknown_subjects
 
     earlier = config.read_text() if config.exists() else None
     pilot = save_config(config, pilot_config(content, sizes), [])
     try:
-        # Warnings come before the run, which would hide them among its own lines.
-        lists = load_word_lists(pilot)
-        refuse_unknown_subjects(pilot, lists)
-        for warning in word_warnings(pilot, lists):
-            print_text(warning, err=True)
+        refuse_unknown_subjects(pilot, load_word_lists(pilot))
         shards = first_shards(pilot)
         paces = kept_paces(Path(pilot.results))
         if not shards.keys() <= paces.keys():
