@@ -258,7 +258,7 @@ def test_a_trial_fits_the_time_and_gives_its_control_a_third(
 ) -> None:
     trial = trial_of(folders, model, on)
     rows = trial.rows_within(180)
-    assert trial.seconds_of(rows) == pytest.approx(180, abs=1) or all(
+    assert trial.trial_seconds(rows) == pytest.approx(180, abs=1) or all(
         rows[name] == sizes.whole for name, sizes in trial.sizes.items()
     )
     asked = planned(trial_config(trial, rows))

@@ -26,7 +26,7 @@ NOTES = {
     "figures": "without this line, only the figures for most readers are drawn",
     "word_lists": "CONTENT WARNING: these contain stereotypes, because they measure them",
 }
-Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion")]
+Datasets = Annotated[str, typer.Option("--on", help="datasets, such as gender,religion; or all")]
 Labels = Annotated[
     str, typer.Option(help="classes of a classifier, such as negative=LABEL_0,positive=LABEL_1")
 ]
@@ -367,15 +367,16 @@ def config_template(
     Args:
         models: the models.
         results: the folder for their results.
-        on: names of datasets, separated by commas; all if empty. `first` is the first dataset for
-            the first model.
+        on: names of datasets, separated by commas; all if empty or `all`. `first` is the first
+            dataset for the first model.
     """
     from biasgrid.cli.quickstart.config import make_config
     from biasgrid.config.paths import workflow_folder
 
     root = workflow_folder()
     if on != "first":
-        return make_config(root, str(results), models, comma_separated(on))
+        names = [] if on == "all" else comma_separated(on)
+        return make_config(root, str(results), models, names)
     _, offered = make_config(root, str(results), models[:1], [])
     content, _ = make_config(root, str(results), models, offered[:1])
     return content, offered

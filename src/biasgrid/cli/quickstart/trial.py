@@ -104,14 +104,14 @@ class TrialTime:
         controlled = self.content["datasets"][dataset].get("control_of")
         return str(controlled) if controlled in self.content["datasets"] else dataset
 
-    def paces_of(self, dataset: str) -> list[Pace]:
+    def dataset_paces(self, dataset: str) -> list[Pace]:
         """Returns the pace of each model that answers a dataset."""
         beginning = f"{self.subject(dataset)}/"
         return [pace for cell, pace in self.paces.items() if cell.startswith(beginning)]
 
     def row_seconds(self, dataset: str) -> float:
         """Returns how long one row of a dataset takes, asked of all models."""
-        seconds = sum(1 / pace.rows_per_second for pace in self.paces_of(dataset))
+        seconds = sum(1 / pace.rows_per_second for pace in self.dataset_paces(dataset))
         return seconds / self.jobs
 
     @property
@@ -119,11 +119,11 @@ class TrialTime:
         """The time of the trial without answers."""
         seconds = self.seconds_before + SECONDS_AFTER
         for dataset in self.sizes:
-            for pace in self.paces_of(dataset):
+            for pace in self.dataset_paces(dataset):
                 seconds += AUDIT_GROWTH * pace.seconds_around + SECONDS_OF_JOB
         return seconds
 
-    def seconds_of(self, rows: Mapping[str, float]) -> float:
+    def trial_seconds(self, rows: Mapping[str, float]) -> float:
         """Returns the time of a whole trial of so many rows of each dataset."""
         answers = sum(count * self.row_seconds(dataset) for dataset, count in rows.items())
         return self.seconds_around + answers
@@ -138,7 +138,7 @@ class TrialTime:
             UserError: not even the smallest trial fits.
         """
         fewest = {dataset: sizes.fewest for dataset, sizes in self.sizes.items()}
-        needed = self.seconds_of(fewest)
+        needed = self.trial_seconds(fewest)
         if needed > seconds:
             raise UserError(self.too_short(seconds, needed))
         weights = {}
@@ -174,7 +174,7 @@ class TrialTime:
         whole = sum(sizes.whole for sizes in self.sizes.values())
         if row_count >= whole:
             return f"{self.rate_text}: all {whole:,.0f} rows fit into {minutes_text(seconds)}."
-        all_seconds = self.seconds_of({name: sizes.whole for name, sizes in self.sizes.items()})
+        all_seconds = self.trial_seconds({name: sizes.whole for name, sizes in self.sizes.items()})
         return (
             f"{self.rate_text}: about {row_count:,.0f} of {whole:,.0f} rows fit into "
             f"{minutes_text(seconds)}. All would take {time_text(all_seconds)}."
