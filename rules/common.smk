@@ -34,6 +34,7 @@ from biasgrid.jobs.run_progress import (
     is_for_programs,
     start_progress_lines,
 )
+from biasgrid.jobs.slurm import check_slurm
 from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
@@ -170,7 +171,11 @@ builtins.tries = tries_of_job
 # Snakemake's own lock outlives a killed run (see profiles/default); the system drops ours with the process. Only the names
 # of the config's files are remembered: settings on the command line may change, as the files may be edited.
 onstart:
+    # The SLURM plugin gives all jobs of a run one name.
+    slurm_name = getattr(workflow.scheduler._executor, "run_uuid", None)
     try:
+        if slurm_name is not None:
+            check_slurm()
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
         sources = [grid.models[name].source for name in [*grid.run.models, *grid.scorer_models]]
@@ -191,8 +196,7 @@ onstart:
     from biasgrid.inference.models.prerequisites import copy_capabilities
 
     copy_capabilities(layout.capabilities().parent, layout.kept_capabilities().parent)
-    # The SLURM plugin gives all jobs of a run one name.
-    end_jobs_at_signals(getattr(workflow.scheduler._executor, "run_uuid", None))
+    end_jobs_at_signals(slurm_name)
     bring_to_present(Path(grid.results).rglob("*"))
     start_fork_server()
     start_progress_lines(count_jobs, count_rows)

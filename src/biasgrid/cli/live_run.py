@@ -28,8 +28,8 @@ from biasgrid.jobs.run_progress import (
 )
 from biasgrid.runs.failures import Failure, failure_of
 
-WARNING_LINE = "warning: "
-"""Prefix of lines that are always shown."""
+ALWAYS_SHOWN = ("warning: ", "SLURM")
+"""Prefixes of lines that are always shown: warnings, and the name of the jobs in SLURM's queue."""
 REFUSED = re.compile(r"^WorkflowError in file .*\n")
 """The line that Snakemake prints before the reason why it did not start a run."""
 PLACE_IN_WORKFLOW = re.compile(r"^  File .*\n?", re.MULTILINE)
@@ -211,7 +211,7 @@ def show_progress(process: subprocess.Popen[str]) -> RunOutput:
                 activities = progress.activities
                 display.show(rate.applied(progress))
                 continue
-            if line.startswith(WARNING_LINE):
+            if line.startswith(ALWAYS_SHOWN):
                 print_text(line, err=True, nl=False)
             failure = output.add(line)
             if failure:

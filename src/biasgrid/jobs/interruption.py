@@ -23,6 +23,8 @@ from typing import Any, Literal
 
 import psutil
 
+from biasgrid.jobs.slurm import watch_commands
+
 SCRIPTS = "/.snakemake/scripts/"
 """The folder in which Snakemake keeps the scripts of jobs that run here."""
 SECONDS_BETWEEN_SWEEPS = 0.5
@@ -58,6 +60,8 @@ _earlier_handlers: dict[signal.Signals, Any] = {}
 def end_jobs_at_signals(slurm_name: str | None) -> None:
     """Makes SIGTERM and Ctrl-C end this Snakemake together with all its jobs.
 
+    So does a command of SLURM that vanishes.
+
     Args:
         slurm_name: the name of the jobs that it submits to SLURM, None if it submits none.
     """
@@ -65,6 +69,8 @@ def end_jobs_at_signals(slurm_name: str | None) -> None:
     _run_ended.clear()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         _earlier_handlers.setdefault(signal_number, signal.signal(signal_number, handler))
+    if slurm_name is not None:
+        watch_commands(_run_ended)
 
 
 def _end_jobs(slurm_name: str | None, signal_number: int, frame: FrameType | None) -> None:
@@ -141,7 +147,9 @@ def sweep(slurm_name: str | None, patience: float) -> None:
                     job.terminate()
         if slurm_name is not None:
             # Snakemake cancels only the jobs that it has finished submitting.
-            subprocess.run(["scancel", f"--name={slurm_name}"], check=False)
+            # The command may have vanished, which ends a run, too.
+            with suppress(FileNotFoundError):
+                subprocess.run(["scancel", f"--name={slurm_name}"], check=False)
         if nothing_starts and not jobs:
             return
         time.sleep(SECONDS_BETWEEN_SWEEPS)

@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from biasgrid.base.faults import UserError
 from biasgrid.cli.options import ConfigPath, load_checked_config
 from biasgrid.cli.output import print_text, report_errors
 
@@ -26,7 +27,7 @@ def run(
     ] = None,
     profile: Annotated[
         Path | None,
-        typer.Option(help="folder of a profile of Snakemake, such as profiles/slurm"),
+        typer.Option(help="folder of a profile, such as `biasgrid init --profile slurm` writes"),
     ] = None,
     cores: Annotated[
         int | None,
@@ -45,6 +46,8 @@ def run(
     from biasgrid.config.paths import workflow_folder
 
     with report_errors():
+        if profile is not None:
+            check_profile(profile)
         parsed = load_checked_config(config, None)
         results = Path(parsed.results)
         own = Path("Snakefile")
@@ -62,6 +65,26 @@ def run(
     with report_errors():
         run_to_the_end(command, join(words))
         print_findings(results)
+
+
+def check_profile(profile: Path) -> None:
+    """Refuses a folder without a profile, and one for SLURM where SLURM cannot be used.
+
+    Raises:
+        UserError: with the command that mends it.
+    """
+    from biasgrid.base.yaml import read_yaml
+    from biasgrid.jobs.slurm import check_slurm
+
+    file = profile / "profile.yaml"
+    if not file.is_file():
+        raise UserError(
+            f"there is no {file}; expected the folder of a profile, such as the one that "
+            "`biasgrid init --profile slurm` writes"
+        )
+    options = "options of Snakemake, such as `executor: slurm`"
+    if read_yaml(file, options, options).content.get("executor") == "slurm":
+        check_slurm()
 
 
 def replace_process(command: Sequence[str], typed: Sequence[str]) -> NoReturn:

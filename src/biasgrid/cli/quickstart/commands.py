@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -125,9 +125,9 @@ def try_model(
         print_text(f"Other datasets that fit: --on {','.join(more_datasets)}")
 
 
-def run_command(config: Path) -> str:
-    """Returns the command that runs a config."""
-    return join(["biasgrid", "run", str(config)])
+def run_command(config: Path, *options: str) -> str:
+    """Returns the command that runs a config, with options of its own."""
+    return join(["biasgrid", "run", str(config), *options])
 
 
 def measured_paces(
@@ -267,15 +267,23 @@ def demo(
 
 
 def init(
-    models: Annotated[str, typer.Option(help="folders or names on the hub, separated by commas")],
+    models: Annotated[
+        str, typer.Option(help="folders or names on the hub, separated by commas")
+    ] = "",
     on: Datasets = "",
     labels: Labels = "",
     config: Annotated[Path, typer.Option("--config", help="config file to write")] = Path(
         "config.yaml"
     ),
+    profile: Annotated[
+        Literal["slurm"] | None,
+        typer.Option(help="also write profiles/PROFILE/profile.yaml beside the config"),
+    ] = None,
 ) -> None:
     """Writes a config for your models with every dataset that fits them. Generative models are
     asked samples.
+
+    With --profile, writes the settings for a cluster; without --models, only these.
     """
     from biasgrid.cli.quickstart.config import sample_generative
     from biasgrid.cli.quickstart.model import leave_out_pronouns
@@ -283,6 +291,11 @@ def init(
     from biasgrid.config.paths import workflow_folder
     from biasgrid.runs.counts import sample_notes
 
+    if profile is not None:
+        with report_errors():
+            print_text(write_profile(profile, config))
+        if not models:
+            return
     with report_errors():
         if config.exists():
             raise UserError(f"{config} already exists; expected --config with a different name")
@@ -310,6 +323,25 @@ def init(
     print_text(f"{config}: {len(content['models'])} models, {len(content['datasets'])} datasets")
     for note in samples:
         print_text(note)
+
+
+def write_profile(name: str, config: Path) -> str:
+    """Copies a profile of the workflow to the folder of a config; returns what to do with it.
+
+    Raises:
+        UserError: there is such a profile already.
+    """
+    from biasgrid.base.files import write_text
+    from biasgrid.config.paths import workflow_folder
+
+    source = Path("profiles", name, "profile.yaml")
+    file = config.parent / source
+    if file.exists():
+        raise UserError(f"{file} already exists; expected no such file: move it away")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_text(file, (workflow_folder() / source).read_text())
+    command = run_command(config, "--profile", str(file.parent))
+    return f"{file}: fill in its first block, such as partition and account. Then run: {command}"
 
 
 def comma_separated(names_text: str) -> list[str]:
