@@ -65,13 +65,21 @@ def missing_path(path: Path) -> str:
     Args:
         path: a path that does not exist.
     """
+    missing, hint = nearest_path(path)
+    folder = missing.parent
+    folder_text = "this folder" if folder == Path() else f"the folder {folder}"
+    return f"there is no {missing.name!r} in {folder_text}{hint}"
+
+
+def nearest_path(path: Path) -> tuple[Path, str]:
+    """Returns the first missing part of a path that does not exist, and a hint at a similar name.
+
+    The hint is of `nearest_name`, "" without a similar name in the folder of that part.
+    """
     missing = path
     while not missing.parent.is_dir():
         missing = missing.parent
-    folder = missing.parent
-    hint = nearest_name(missing.name, [entry.name for entry in folder.iterdir()])
-    folder_text = "this folder" if folder == Path() else f"the folder {folder}"
-    return f"there is no {missing.name!r} in {folder_text}{hint}"
+    return missing, nearest_name(missing.name, [entry.name for entry in missing.parent.iterdir()])
 
 
 @contextmanager
