@@ -12,6 +12,8 @@ from biasgrid.base.names import visible_text
 
 SECRET_PARTS = re.compile(r"(?<=://)[^/@\s]*@|\?\S*")
 """Parts of an address that may be secret."""
+SEPARATORS = re.compile(r"[\s_-]+")
+"""The signs between the words of a name, of which users often take another."""
 CHARACTERS_SHOWN = 100
 """The number of characters of a value that are shown."""
 
@@ -97,9 +99,13 @@ def one_of(valid_names: Iterable[str]) -> str:
 
 
 def nearest_name(value: str, valid_names: Iterable[str]) -> str:
-    """Returns ` (did you mean X?)` for the valid name most like `value`, "" if none is like it."""
-    match = get_close_matches(value, list(valid_names), n=1, cutoff=0.6)
-    return f" (did you mean {match[0]!r}?)" if match else ""
+    """Returns ` (did you mean X?)` for the valid name most like `value`, "" if none is like it.
+
+    Case, and the signs between words, do not count.
+    """
+    names = {SEPARATORS.sub("-", name).casefold(): name for name in valid_names}
+    match = get_close_matches(SEPARATORS.sub("-", value).casefold(), names, n=1, cutoff=0.6)
+    return f" (did you mean {names[match[0]]!r}?)" if match else ""
 
 
 def first_few(items: Sequence[str], most: int = 3) -> str:
