@@ -16,9 +16,12 @@ from typing import Any, NamedTuple
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_character
 from biasgrid.base.rows import nested_values
-from biasgrid.base.text import read_text
+from biasgrid.base.text import note_cure, read_text
 
-DELIMITERS = (",", "\t", ";")
+DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+"""The signs that may separate the columns of a table. Spreadsheets of many countries write
+semicolons.
+"""
 COMMENT_MARK = "#"
 """Lines of text lists that begin with it are comments."""
 JSON_LINE = "one JSON object per line"
@@ -232,7 +235,7 @@ def table_records(
     columns: Sequence[str],
     expected: str,
     faults: list[Fault],
-    delimiters: Sequence[str] = DELIMITERS,
+    delimiters: Iterable[str] = DELIMITERS,
 ) -> Iterator[Record]:
     """Yields the rows of a table with a header.
 
@@ -252,9 +255,7 @@ def table_records(
     except InputError as error:
         faults += error.faults
         return
-    # `csv.Sniffer` takes a common letter for the delimiter of a table with few rows.
-    header = lines[0] if lines else ""
-    delimiter = max(delimiters, key=header.count)
+    delimiter = delimiter_of(path, lines[0] if lines else "", delimiters)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
@@ -274,6 +275,23 @@ def table_records(
     except csv.Error as error:
         place = f"line {reader.line_num}"
         faults.append(Fault(str(path), place, f"cannot be read ({error})", expected))
+
+
+def delimiter_of(path: Path, header: str, delimiters: Iterable[str] = DELIMITERS) -> str:
+    """Returns the sign that separates the columns of a table.
+
+    Args:
+        path: the table. If other signs than commas separate the columns of a `.csv`, that is noted.
+        header: its first line.
+        delimiters: the signs that may separate columns; the one that the header has most of does.
+    """
+    # `csv.Sniffer` takes a common letter for the delimiter of a table with few rows.
+    delimiter = max(delimiters, key=header.count)
+    if path.suffix.lower() == ".csv" and delimiter in header and delimiter != ",":
+        note_cure(
+            path, f"{DELIMITERS[delimiter]} separate its columns; it was read as such a table"
+        )
+    return delimiter
 
 
 def missing_columns(

@@ -233,7 +233,7 @@ def read_metadata(path: Path, faults: list[Fault]) -> dict[tuple[str, str], Item
     """Returns the metadata by name and template of items; of several rows the first one counts."""
     by_item: dict[tuple[str, str], ItemMetadata] = {}
     expected = f"{METADATA}, with the columns {', '.join(METADATA_COLUMNS)}"
-    for row in table_records(path, METADATA_COLUMNS, expected, faults, delimiters=(",",)):
+    for row in table_records(path, METADATA_COLUMNS, expected, faults):
         metadata = metadata_of_row(row)
         name = f"{row.optional('category') or ''} {row.optional('example_id') or ''}"
         key = name, row.optional("question_index") or ""

@@ -12,9 +12,9 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from biasgrid.base.faults import Fault, InputError, nearest_name, one_of
+from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.names import SPACING, similar_names, spacing_problem
-from biasgrid.base.records import Record, list_lines
+from biasgrid.base.records import Record, delimiter_of, list_lines
 from biasgrid.base.text import explain_unreadable, read_text
 from biasgrid.families.family import Mode
 from biasgrid.families.prompts import NumberedLines, Prompt, prompt_of_lines, read_prompts
@@ -116,7 +116,9 @@ def read_domains(folder: Path, mode: StatementMode, faults: list[Fault]) -> Doma
 def line_without_class(file: Path, number: int, line: str) -> Fault:
     """Returns the fault of a line of a domain that has no class."""
     problem = f"{line!r} has no class" if line.strip() else "is blank"
-    return Fault(str(file), f"line {number}", problem, DOMAIN_LINE)
+    parts = [part.strip() for part in re.split(r"[;:\t]", line) if part.strip()]
+    example = f", as in `{', '.join(parts)}`" if len(parts) == 2 else ""
+    return Fault(str(file), f"line {number}", problem, f"{DOMAIN_LINE}{example}")
 
 
 def value_faults(
@@ -193,18 +195,21 @@ def parameter_numbers(header: Iterable[str]) -> tuple[str, ...]:
 
 
 def absent_columns(file: Path, header: Sequence[str]) -> list[Fault]:
-    """Returns a fault for each column that is missing."""
-    faults = []
-    for name in NEEDED_COLUMNS:
-        if name not in header:
-            faults.append(Fault(str(file), "line 1", f"there is no column {name}", TEMPLATE_FILE))
-    return faults
+    """Returns a fault for each column that is missing; a single one if all are, with the line."""
+    missing = [name for name in NEEDED_COLUMNS if name not in header]
+    problems = [f"there is no column {name}" for name in missing]
+    if len(missing) == len(NEEDED_COLUMNS):
+        first_line = value_text(",".join(header))
+        problems = [f"the names of the columns are not there, but {first_line}"]
+    return [Fault(str(file), "line 1", problem, TEMPLATE_FILE) for problem in problems]
 
 
 def header_faults(file: Path, header: Sequence[str]) -> list[Fault]:
     """Returns faults of columns that are missing, appear twice or are not known."""
     columns = (*NEEDED_COLUMNS, *FURTHER_COLUMNS)
     faults = absent_columns(file, header)
+    if not {*NEEDED_COLUMNS} & {*header}:
+        return faults
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
             problem = f"the column {name!r} appears twice"
@@ -412,9 +417,11 @@ class StatementMode(Mode):
         """Reads the text of a file of templates, and adds faults of its form.
 
         A table with a fault in its header, or one that is no CSV, has no rows; rows that are blank
-        or have another number of fields are refused and left out.
+        or have another number of fields are refused and left out. Semicolons or tabs may separate
+        fields in place of commas; that is noted.
         """
-        reader = csv.reader(StringIO(text, newline=""), strict=True)
+        delimiter = delimiter_of(file, text.partition("\n")[0])
+        reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=delimiter)
         try:
             lines = [(reader.line_num, cells) for cells in reader]
         except csv.Error as error:
