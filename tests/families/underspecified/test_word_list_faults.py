@@ -105,11 +105,18 @@ FAULTS: dict[str, tuple[dict[str, str | bytes], list[str]]] = {
     ),
     "bytes that are not UTF-8": (
         {"subjects": b"[subj] Ann\n[subj] Zo\xeb\n[subj] Bob\n"},
-        ["subjects.txt, line 2: byte 10 is not UTF-8; expected UTF-8 text"],
+        [
+            "subjects.txt, line 2: byte 10 is not UTF-8; in Windows-1252 (ANSI) it would be in the "
+            "word 'Zo\xeb'; expected UTF-8 text: save the file as UTF-8 (spreadsheets call it `CSV "
+            "UTF-8`)"
+        ],
     ),
     "no head": (
         {"subjects": LISTS["subjects"] + "Eve\n"},
-        ["subjects.txt, line 3: begins with 'Eve'; expected a head such as [subj] and a space"],
+        [
+            "subjects.txt, line 3: begins with 'Eve'; expected a head such as [subj] and a space, "
+            "as in `[subj] Eve`"
+        ],
     ),
     "no term": (
         {"subjects": LISTS["subjects"] + "[subj] female |\n"},

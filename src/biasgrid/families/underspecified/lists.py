@@ -24,6 +24,7 @@ from biasgrid.families.sampling import Balance, balanced_rows
 LineProblem = tuple[str, str]
 """A problem of a line and the expected content."""
 LIST_PLACEHOLDER = re.compile(r"\[[^\[\]\s]+\]")
+HEAD = re.compile(rf"{LIST_PLACEHOLDER.pattern}(?= |$)")
 SUBJECT = "[subj]"
 FREQUENCY = re.compile(r"[0-9]+(\.[0-9]+)?")
 
@@ -69,14 +70,23 @@ Columns = Mapping[str, Sequence[ListEntry]]
 """The lines of each head, in order of the heads' first appearance."""
 
 
-def read_columns(file: ListFile) -> dict[str, list[ListEntry]]:
+def read_columns(file: ListFile, example_head: str = SUBJECT) -> dict[str, list[ListEntry]]:
     """Reads a word list into columns; lines with faults are left out.
+
+    Args:
+        file: the list.
+        example_head: a head of such a list, for messages.
 
     Terms with placeholders or odd white space, groups that differ only in case, and heads of which
     only some lines have a group are faults, but not left out.
     """
     columns: dict[str, list[ListEntry]] = {}
+    headless = [line for line in file.lines if not HEAD.match(line.text)]
+    if headless:
+        add_headless_fault(file, headless, example_head)
     for number, line in file.lines:
+        if not HEAD.match(line):
+            continue
         head, _, rest = line.partition(" ")
         parts = [part.strip() for part in rest.split("|")]
         group, term = (None, parts[0]) if len(parts) == 1 else parts[:2]
@@ -94,6 +104,23 @@ def read_columns(file: ListFile) -> dict[str, list[ListEntry]]:
     return columns
 
 
+def add_headless_fault(file: ListFile, lines: Sequence[ListLine], example_head: str) -> None:
+    """Adds one fault for all lines that do not begin with a head, and shows how one would.
+
+    Args:
+        file: the list.
+        lines: these lines, at least one.
+        example_head: a head of such a list.
+    """
+    number, text = lines[0]
+    rest = f", and {len(lines) - 1:,} more lines have no head" if len(lines) > 1 else ""
+    parts = [part.strip() for part in re.split(r"[;,\t|]", text) if part.strip()]
+    example = f"{example_head} {' | '.join(parts)}"
+    problem = f"begins with {text.split(maxsplit=1)[0]!r}{rest}"
+    expected = f"a head such as {example_head} and a space, as in `{example}`"
+    file.add_fault(problem, expected, number)
+
+
 def line_problem(head: str, term: str, parts: Sequence[str]) -> LineProblem | None:
     """Returns the problem of the form of a line, None without one.
 
@@ -102,8 +129,6 @@ def line_problem(head: str, term: str, parts: Sequence[str]) -> LineProblem | No
         term: its term.
         parts: the stripped parts between the signs `|` in the rest of the line.
     """
-    if not LIST_PLACEHOLDER.fullmatch(head):
-        return f"begins with {head!r}", "a head such as [subj] and a space"
     most_parts, expected = 2, "at most one: group | term"
     if head == SUBJECT:
         most_parts, expected = 3, "at most two: group | term | frequency"

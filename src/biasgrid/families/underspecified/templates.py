@@ -89,7 +89,7 @@ def read_attributes(path: Path, faults: list[Fault]) -> Attributes:
     faulty too.
     """
     file = ListFile(path, faults)
-    columns = read_columns(file)
+    columns = read_columns(file, "[act]")
     types: dict[str, dict[str, list[ListEntry]]] = {}
     for head, entries in columns.items():
         types.setdefault(attribute_type(head), {})[head] = entries
