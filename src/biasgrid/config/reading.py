@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from hashlib import sha256
 from os.path import commonprefix
@@ -17,7 +18,10 @@ from biasgrid.config.checks import config_paths, measure_faults, model_faults, r
 from biasgrid.config.paths import ConfigFolders
 from biasgrid.config.registry import load_registry
 from biasgrid.config.sections import Config
-from biasgrid.families.family import Lists
+from biasgrid.families.family import Family, Lists
+
+SIGN_CHARACTERS = 4096
+"""The number of characters by which the family of a file is recognised."""
 
 
 def read_document(path: str | Path) -> Document:
@@ -139,7 +143,7 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     for dataset, variant in config.needed_variants:
         reading = load(stage_module(config.family_reference(dataset), "reading"))
         content, file_faults = reading.read(config.files(dataset, variant))
-        faults += file_faults
+        faults += name_other_families(config, dataset, file_faults)
         if not file_faults:
             family = config.family(dataset)
             faults += family.list_faults(config, source, dataset, variant, content)
@@ -149,6 +153,43 @@ def load_word_lists(config: Config) -> dict[tuple[str, str], Lists]:
     if faults:
         raise InputError(document.with_lines(dict.fromkeys(faults), source))
     return lists
+
+
+def name_other_families(config: Config, dataset: str, faults: Iterable[Fault]) -> Iterator[Fault]:
+    """Yields faults of a dataset's files; all those of a file of another family become one.
+
+    Args:
+        config: the config.
+        dataset: the dataset's name.
+        faults: the faults of its files.
+    """
+    own = config.family(dataset)
+    by_file: dict[str, list[Fault]] = {}
+    for fault in faults:
+        by_file.setdefault(fault.file, []).append(fault)
+    for file, file_faults in by_file.items():
+        other = other_family(config, own, file)
+        if other is None:
+            yield from file_faults
+        else:
+            problem = f"looks like a file of `family: {other.name}` ({other.asks})"
+            expected = f"a file of {own.name!r}, the family of {dataset!r} ({own.asks})"
+            yield Fault(file, "", problem, expected)
+
+
+def other_family(config: Config, own: Family, file: str) -> Family | None:
+    """Returns the family whose files begin as a file does, None if it is unknown or `own`."""
+    if not own.file_sign or not Path(file).is_file():
+        return None
+    with Path(file).open(encoding="utf-8", errors="replace") as stream:
+        beginning = stream.read(SIGN_CHARACTERS)
+    if re.search(own.file_sign, beginning):
+        return None
+    for name in config.registry.families:
+        family = config.registry.family(name)
+        if family.file_sign and re.search(family.file_sign, beginning):
+            return family
+    return None
 
 
 def unanswerable_faults(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[Fault]:

@@ -290,6 +290,8 @@ class Family(ABC):
         own_measures: the measures of all its datasets, for documents.
         flags: the validity flags of all its datasets, for documents.
         expected: what a model must be for its datasets, for messages.
+        file_sign: a pattern of the beginning of its files, by which a file is recognised that was
+            given to another family; empty without any.
     """
 
     name: ClassVar[str]
@@ -308,6 +310,7 @@ class Family(ABC):
     own_measures: ClassVar[Mapping[str, Measure]] = {}
     flags: ClassVar[Mapping[str, Measure]] = {}
     expected: ClassVar[str] = "a model that fits its datasets"
+    file_sign: ClassVar[str] = ""
 
     @abstractmethod
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:

@@ -160,6 +160,7 @@ class Counterfactual(Family):
     expected = (
         "a model with the task of a counterfactual dataset and, for classifiers, its `labels`"
     )
+    file_sign = r'\A\s*\{[^{]*"(?:group_tokens?|input_names)"'
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the question to a model, None if it has another task or other classes."""

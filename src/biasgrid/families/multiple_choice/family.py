@@ -129,6 +129,7 @@ class MultipleChoice(Family):
     own_measures = DEFINITIONS.select("measures", "answers", "differences")
     flags = DEFINITIONS.select("flags")
     expected = "the task of the dataset, multiple-choice or question-answering"
+    file_sign = r'\A\{.*"context_condition"'
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the variant and the kind of answers for a model, None if it is not asked.

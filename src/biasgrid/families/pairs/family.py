@@ -219,6 +219,7 @@ class Pairs(Family):
     own_measures = DEFINITIONS.select("pairs", "terms")
     flags = DEFINITIONS.select("flags")
     expected = "a masked or a generative model"
+    file_sign = r"\A(?:.*\W)?sent_more\b|\Amore\b"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the variant of the dataset and the kind of answers for a model."""

@@ -108,6 +108,7 @@ class Probes(Family):
     grid_figures = ("mark_table",)
     modes = ProbeMode.replications
     expected = "the task of the probe's dataset"
+    file_sign = r"(?m)^evaluator:"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the question to a model of the dataset's task, in the variant of its section."""

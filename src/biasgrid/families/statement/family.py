@@ -125,6 +125,7 @@ class Statements(Family):
     own_measures = DEFINITIONS.select("measures", "unanswered", "negations", "apes")
     flags = DEFINITIONS.select("flags")
     expected = "the task of statement datasets"
+    file_sign = r"\A\W*template_id\b"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the question to a model of the dataset's task, None for other models."""

@@ -530,6 +530,7 @@ class Underspecified(Family):
     own_measures = DEFINITIONS.select("measures", "stereotypes", "pronouns", "generative")
     flags = DEFINITIONS.select("flags")
     expected = "a model with a `variant` of the underspecified datasets"
+    file_sign = r"(?m)^[^{\n]*\[(?:subj|act)[12]?[\]:]"
 
     def question(self, grid: Grid, dataset: str, model: str) -> Question | None:
         """Returns the question to a model: of the variant that it names, None without it."""
