@@ -81,7 +81,7 @@ def test_a_tab_in_the_config_that_snakemake_takes_by_itself_is_named_with_its_li
         command, cwd=project.folder, env=environment, capture_output=True, text=True, check=False
     )
     assert (
-        "config/config.yaml, line 3: not YAML (found character '\\t' that cannot start any token)"
+        "config/config.yaml, line 3: not YAML: a tab before the key; YAML takes spaces"
         in told.stdout
     )
     assert "Traceback" not in told.stdout

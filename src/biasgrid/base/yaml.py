@@ -21,6 +21,16 @@ from biasgrid.base.names import VISIBLE_CHARACTERS, hidden_within
 from biasgrid.base.text import HALF_CHARACTER, read_text
 
 MOST_NODES = 100_000
+MISTAKES_IN_YAML = [
+    (re.compile(r"^(\s*)\t\s*"), "a tab before the key; YAML takes spaces", r"\1  "),
+    (
+        re.compile(r"^(\s*[\w-]+:) +([^'\"\[{][^\"]*: [^\"]*)$"),
+        "a colon and a space within a text without quotation marks",
+        r'\1 "\2"',
+    ),
+    (re.compile(r"^(\s*[\w-]+):(?=\S)"), "no space behind the colon", r"\1: "),
+]
+"""Common mistakes: the pattern of a line with one, the mistake, and its replacement."""
 
 
 class TextKeyLoader(yaml.SafeLoader):
@@ -127,10 +137,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
     try:
         content, repeated, lines = parse_yaml(text)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else ""
-        problem = f"not YAML ({getattr(error, 'problem', error)})"
-        raise InputError([Fault(file, where, problem, expected)]) from None
+        raise InputError([yaml_fault(error, text, file, expected)]) from None
     except ValueError as error:
         problem = f"contains an invalid date ({error})"
         raise InputError([Fault(file, "", problem, expected)]) from None
@@ -153,6 +160,30 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
             faults.append(Fault(file, f"line {line}", problem, "each key once"))
         raise InputError(faults)
     return document
+
+
+def yaml_fault(error: yaml.YAMLError, text: str, file: str, expected: str) -> Fault:
+    """Returns the fault of a text that is not YAML, with its line as it should be, if that is known.
+
+    Args:
+        error: the error of the parser.
+        text: the text.
+        file: its file.
+        expected: a description of the right content.
+    """
+    problem = f"not YAML ({getattr(error, 'problem', error)})"
+    mark = getattr(error, "problem_mark", None)
+    if mark is None:
+        return Fault(file, "", problem, expected)
+    if getattr(error, "context", None) == "while scanning a simple key":
+        # The parser notices only in the next line that there is no key.
+        mark = error.context_mark  # type: ignore[attr-defined]
+    line = text.split("\n")[mark.line] if mark.line < text.count("\n") + 1 else ""
+    for pattern, cause, right in MISTAKES_IN_YAML:
+        if pattern.search(line):
+            expected = f"`{pattern.sub(right, line).rstrip()}`"
+            return Fault(file, f"line {mark.line + 1}", f"not YAML: {cause}", expected)
+    return Fault(file, f"line {mark.line + 1}", problem, expected)
 
 
 def parse_yaml(text: str) -> tuple[Any, list[Repeated], dict[KeyPath, int]]:
