@@ -163,7 +163,7 @@ def read_yaml(path: str | Path, expected: str, keys: str) -> Document:
 
 
 def yaml_fault(error: yaml.YAMLError, text: str, file: str, expected: str) -> Fault:
-    """Returns the fault of a text that is not YAML, with its line as it should be, if that is known.
+    """Returns the fault of a text that is not YAML, with its line as it should be if that is clear.
 
     Args:
         error: the error of the parser.
