@@ -101,11 +101,20 @@ def one_of(valid_names: Iterable[str]) -> str:
 def nearest_name(value: str, valid_names: Iterable[str]) -> str:
     """Returns ` (did you mean X?)` for the valid name most like `value`, "" if none is like it.
 
-    Case, and the signs between words, do not count.
+    If none is, case and the signs between words do not count.
     """
-    names = {SEPARATORS.sub("-", name).casefold(): name for name in valid_names}
-    match = get_close_matches(SEPARATORS.sub("-", value).casefold(), names, n=1, cutoff=0.6)
-    return f" (did you mean {names[match[0]]!r}?)" if match else ""
+    names = list(valid_names)
+    match = get_close_matches(value, names, n=1, cutoff=0.6)
+    if not match:
+        simple_names = {simple_form(name): name for name in names}
+        similar = get_close_matches(simple_form(value), simple_names, n=1, cutoff=0.6)
+        match = [simple_names[name] for name in similar]
+    return f" (did you mean {match[0]!r}?)" if match else ""
+
+
+def simple_form(name: str) -> str:
+    """Returns a name without case, with one sign between its words."""
+    return SEPARATORS.sub("-", name).casefold()
 
 
 def first_few(items: Sequence[str], most: int = 3) -> str:

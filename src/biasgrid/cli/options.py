@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biasgrid.cli.output import print_text, report_errors
+
 if TYPE_CHECKING:
     from biasgrid.config import Config
 
@@ -15,7 +17,25 @@ WordListsFolder = Annotated[
     str | None, typer.Option(help="folder of word lists, in place of the config's")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
-ResultsFolder = Annotated[Path, typer.Argument(help="folder of results, such as results/demo")]
+
+
+def results_of(path: Path) -> Path:
+    """Returns the folder of results of an argument, or of the config that the argument is."""
+    from biasgrid.runs.results import find_results
+
+    with report_errors():
+        results = find_results(path)
+    if results != path:
+        print_text(f"{path}: its results are in {results}", err=True)
+    return results
+
+
+ResultsFolder = Annotated[
+    Path,
+    typer.Argument(
+        help="folder of results, such as results/demo; or their config", callback=results_of
+    ),
+]
 
 
 def load_checked_config(path: Path, word_lists: str | None) -> Config:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 from xml.etree import ElementTree
@@ -117,6 +118,8 @@ def parse_thresholds(texts: Iterable[str], place: str) -> list[LargestValue]:
             thresholds.append(LargestValue(dataset, measure, largest, place))
         else:
             expected = "DATASET.MEASURE=NUMBER, such as gender.mu_corrected=0.05"
+            if re.fullmatch(r"\s*[0-9]+,[0-9]+\s*", number):
+                expected = f"a point in place of the comma: {name}={number.replace(',', '.')}"
             faults.append(Fault(place, "", repr(text), expected))
     if faults:
         raise InputError(faults)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
+from biasgrid.base.faults import (
+    Fault,
+    InputError,
+    UserError,
+    first_few,
+    one_of,
+    unknown_names,
+)
 from biasgrid.base.references import exists, load, stage_module
 from biasgrid.families.cell import MeasuredCell, measured_values
 from biasgrid.runs.results import read_cell_scorers
@@ -22,6 +29,8 @@ NAMING_KEYS = [key.name for key in KEYS if key.sentences]
 """Key columns whose values name a number."""
 KEYS_WITH_OTHER = [key.name for key in KEYS if key.sentences and key.tested_as]
 """Key columns with the names that are compared with the name of the option `--other`."""
+MOST_NAMES = 10
+"""The number of names that are listed where one is missing."""
 AGREEMENT_TOLERANCE = 1e-9
 """The largest difference that comes from another order of summation."""
 
@@ -62,14 +71,14 @@ class Explanation(NamedTuple):
 
 
 def explain_number(
-    results: Path, model: str, dataset: str, about: Mapping[str, str]
+    results: Path, model: str | None, dataset: str | None, about: Mapping[str, str]
 ) -> Explanation:
     """Explains a number; only the responses that it is computed from are read.
 
     Args:
         results: the folder of results.
-        model: a model of the run.
-        dataset: a dataset of the run.
+        model: a model of the run; None for the only one.
+        dataset: a dataset of the run; None for the only one.
         about: the names of the number. Which are needed depends on the dataset's family: `subject`
             and `attribute`, `bias_type` and `group`, or `measure`. With `other`, the group or
             subject that is compared with it, it is the number of a pair of groups; for other
@@ -81,6 +90,7 @@ def explain_number(
         TableError: a table is damaged, or the measures were made from other predictions.
     """
     path = cell_measures(results, model, dataset)
+    dataset = path.parent.name
     measures = read_table(path, MEASURES)
     facts = read_provenance(path)
     cell = facts.get("cell")
@@ -144,11 +154,17 @@ def family_sentences(family: str) -> Any:
     return getattr(load(reference), "SENTENCES", None)
 
 
-def cell_measures(results: Path, model: str, dataset: str) -> Path:
+def cell_measures(results: Path, model: str | None, dataset: str | None) -> Path:
     """Returns the path of the measures of a cell.
 
+    Args:
+        results: the folder of results.
+        model: the name of the model; None for the only one that was asked.
+        dataset: the name of the dataset, likewise.
+
     Raises:
-        InputError: there is no such dataset, or the model has not answered it.
+        InputError: there is no such dataset, or the model has not answered it, or there are several
+            to choose from.
         UserError: nothing was measured in the folder.
     """
     cells = {(path.parent.name, path.stem) for path in results.glob("measures/*/*.parquet")}
@@ -157,13 +173,31 @@ def cell_measures(results: Path, model: str, dataset: str) -> Path:
             f"there is no {results}/measures; expected the `results` of a config that was run"
         )
     datasets = sorted({dataset_name for dataset_name, _ in cells})
-    faults = list(unknown_names(str(results), "--dataset", [dataset], datasets))
+    faults = list(name_faults(results, "--dataset", dataset, datasets))
     # If the dataset is unknown, the model may be of any dataset.
+    dataset = dataset or datasets[0]
     models = sorted({name for dataset_name, name in cells if dataset_name == dataset or faults})
-    faults += unknown_names(str(results), "--model", [model], models)
+    faults += name_faults(results, "--model", model, models)
     if faults:
         raise InputError(faults)
-    return results / "measures" / dataset / f"{model}.parquet"
+    return results / "measures" / dataset / f"{model or models[0]}.parquet"
+
+
+def name_faults(
+    results: Path, option: str, name: str | None, existing: Sequence[str]
+) -> Iterator[Fault]:
+    """Yields a fault if a name does not exist, or is not given and there are several.
+
+    Args:
+        results: the folder of results, for messages.
+        option: the option that gives the name.
+        name: the name, None without the option.
+        existing: all names, at least one.
+    """
+    if name is not None:
+        yield from unknown_names(str(results), option, [name], existing)
+    elif len(existing) > 1:
+        yield Fault(str(results), option, "missing", one_of(existing))
 
 
 def as_in_table(measures: pl.DataFrame, about: Mapping[str, str]) -> Mapping[str, str]:
@@ -203,7 +237,9 @@ def check_explained(
     faults = []
     for key in needed:
         if key not in about:
-            faults.append(Fault(dataset, option_of_key(key), "missing", expected))
+            names = first_few(distinct_names(measures, key), MOST_NAMES)
+            choice = f"; {option_of_key(key)} is one of {names}" if names else ""
+            faults.append(Fault(dataset, option_of_key(key), "missing", f"{expected}{choice}"))
     for key in about:
         if key not in (*needed, "other"):
             faults.append(Fault(dataset, option_of_key(key), "matches nothing in it", expected))

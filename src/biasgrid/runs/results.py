@@ -11,12 +11,13 @@ import pandera.polars as pa
 import polars as pl
 
 from biasgrid.base.faults import Fault, InputError, UserError, unknown_names
-from biasgrid.base.files import read_run_json
+from biasgrid.base.files import nearest_path, read_run_json
 from biasgrid.base.references import load, stage_module
-from biasgrid.config import load_config
+from biasgrid.config import load_config, read_config
 from biasgrid.families.cell import observe_in_parts, whole_table
 from biasgrid.families.responses import read_scorers
-from biasgrid.runs.layout import Layout
+from biasgrid.runs.checks import CONFIGS_NOTE
+from biasgrid.runs.layout import MANIFEST, Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
 from biasgrid.tables.completeness import CellSource, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -26,6 +27,38 @@ from biasgrid.tables.measures import DESIGN, INTERVALS, MEASURES, SUMMARY, SYNTH
 from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.sums import SUMS
 from biasgrid.tables.verdicts import VERDICTS
+
+SIGNS_OF_RESULTS = (CONFIGS_NOTE, MANIFEST, "summary.parquet", "measures", "comparisons")
+"""Names of which a folder of results has at least one."""
+
+
+def find_results(path: Path) -> Path:
+    """Returns the folder of results at a path; of a config, the folder that it names.
+
+    Raises:
+        UserError: there is none, with the folders of results beside or below it.
+        InputError: the config cannot be read.
+    """
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        results = Path(str(read_config(path).get("results", "results")))
+        if not results.is_dir():
+            raise UserError(f"{path}: was not run yet; to run it: biasgrid run {path}")
+        return results
+    if path.is_dir():
+        inner = [folder for folder in sorted(path.iterdir()) if is_results(folder)]
+        if is_results(path) or not inner:
+            return path
+        folders = ", ".join(map(str, inner))
+        raise UserError(f"{path}: contains folders of results; expected one of {folders}")
+    hint = nearest_path(path)[1] if not path.exists() else ""
+    raise UserError(
+        f"there is no folder {path}{hint}; expected the `results` of a config that was run"
+    )
+
+
+def is_results(folder: Path) -> bool:
+    """Whether a path is a folder that a run has written to."""
+    return any((folder / name).exists() for name in SIGNS_OF_RESULTS)
 
 
 class Results:

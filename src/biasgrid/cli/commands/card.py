@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from biasgrid.base.faults import UserError, one_of
 from biasgrid.cli.options import ResultsFolder
 from biasgrid.cli.output import print_text, report_errors
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def card(
     results: ResultsFolder,
-    model: Annotated[str, typer.Option(help="name of the model")],
+    model: Annotated[
+        str | None, typer.Option(help="name of the model, if the run has several")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="file to write, instead of printing to the terminal")
     ] = None,
@@ -46,6 +52,7 @@ def card(
     with report_errors():
         run = Results(results)
         summary, manifest = run.summary(), run.manifest()
+        model = model or only_model(results, summary)
         provenance = run.provenance("summary.parquet")
         facts = GridFacts.from_provenance(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
@@ -73,3 +80,13 @@ def card(
                 write_text(out.parent / ".eval_results" / name, content)
     if out is None:
         print_text(written)
+
+
+def only_model(results: Path, summary: pl.DataFrame) -> str:
+    """Returns the model of a run of one; raises UserError with the names of several."""
+    models: list[str] = summary["model"].unique(maintain_order=True).to_list()
+    if len(models) != 1:
+        names = one_of(models)
+        example = f"biasgrid card {results} --model {models[0]}"
+        raise UserError(f"--model is missing; expected {names}, as in `{example}`")
+    return models[0]

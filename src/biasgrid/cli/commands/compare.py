@@ -27,9 +27,9 @@ LONGEST_SENTENCE = 16
 def compare(
     results: ResultsFolder,
     one: Annotated[
-        str,
+        str | None,
         typer.Argument(help="name of a model, or another folder of results to compare two runs"),
-    ],
+    ] = None,
     other: Annotated[
         str | None, typer.Argument(help="name of the other model, whose number is subtracted")
     ] = None,
@@ -38,10 +38,16 @@ def compare(
     """Shows how two models differ, or the same models in two runs: numbers, associations,
     sentences.
     """
-    from biasgrid.stats.compare.results import compare_two_models, compare_two_runs
+    from biasgrid.stats.compare.results import (
+        compare_two_models,
+        compare_two_runs,
+        refuse_single_model,
+    )
 
     with report_errors():
-        if other is None:
+        if one is None or other is None:
+            if one is None or not Path(one).is_dir():
+                refuse_single_model(results, one)
             differences = list(compare_two_runs(results, Path(one), dataset))
         else:
             differences = compare_two_models(results, one, other, dataset)

@@ -43,8 +43,12 @@ class OutputFormat(Enum):
 
 def explain(
     results: ResultsFolder,
-    model: Annotated[str, typer.Option(help="name of a model in the run")],
-    dataset: Annotated[str, typer.Option(help="name of a dataset in the run")],
+    model: Annotated[
+        str | None, typer.Option(help="name of a model in the run, if it has several")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="name of a dataset in the run, if it has several")
+    ] = None,
     subject: Annotated[
         str | None,
         typer.Option(help="a subject; with --attribute, explains the association of the two"),
@@ -53,7 +57,10 @@ def explain(
     bias_type: Annotated[
         str | None,
         typer.Option(
-            help="a measure; with --group, explains the score or the errors of that group"
+            help=(
+                "a bias type, such as gender; with --group, explains the score or the errors of "
+                "that group"
+            )
         ),
     ] = None,
     group: Annotated[str | None, typer.Option(help="the group or class")] = None,

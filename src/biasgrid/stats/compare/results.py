@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import polars as pl
 
@@ -110,6 +110,33 @@ def compare_two_models(
     if not differences:
         raise UserError(f"no dataset of {results} was asked of both {model!r} and {other_model!r}")
     return differences
+
+
+def refuse_single_model(results: Path, name: str | None) -> NoReturn:
+    """Says what a folder of results, or a model in it, can be compared with.
+
+    Args:
+        results: the folder of results.
+        name: what was given: a model, or a folder that does not exist; None for nothing.
+
+    Raises:
+        UserError: always.
+    """
+    cells = (measured_models(results, dataset) for dataset in compared_datasets(results))
+    models = sorted({model for names in cells for model in names})
+    if len(models) < 2:
+        raise UserError(
+            f"{results} has a single model, {', '.join(models)}; expected another folder of results"
+        )
+    first = name if name in models else models[0]
+    second = next(model for model in models if model != first)
+    problem = f"{name!r} is one model" if name in models else "no models are given"
+    if name is not None and name not in models:
+        problem = f"there is no folder and no model {name!r}{nearest_name(name, models)}"
+    raise UserError(
+        f"{problem}; expected another folder of results, or two models, as "
+        f"in `biasgrid compare {results} {first} {second}`: {one_of(models)}"
+    )
 
 
 def two_model_rows(rows: pl.DataFrame, model: str, other_model: str) -> pl.DataFrame:
