@@ -39,6 +39,7 @@ from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
     check_servers,
+    refuse_foreign_files,
     refuse_unknown_subjects,
     remember_configs,
     word_warnings,
@@ -176,6 +177,7 @@ onstart:
     try:
         if slurm_name is not None:
             check_slurm()
+        refuse_foreign_files(grid.results)
         lock_results(grid.results)
         remember_configs(grid.results, workflow.configfiles)
         sources = [grid.models[name].source for name in [*grid.run.models, *grid.scorer_models]]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import base
 import pytest
 from small_measures import table_of
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import app
+from biasgrid.config import load_config
 from biasgrid.tables.files import write_table
 from biasgrid.tables.measures import SUMMARY
 
@@ -103,3 +105,64 @@ def test_a_config_stands_for_its_results(results: Path) -> None:
     assert "mine.yaml: was not run yet; to run it: biasgrid run mine.yaml" in told(
         "summary", "mine.yaml"
     )
+
+
+# Where a run must not write
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project without faults, within the home folder."""
+    folder = tmp_path / "home/project"
+    folder.mkdir(parents=True)
+    base.write(folder)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write_to(results: str) -> None:
+    """Sets the folder of results in the project that is the current folder."""
+    config = base.config() | {"results": results}
+    base.write_config(Path(), config)
+
+
+@pytest.mark.parametrize(
+    ("results", "reason"),
+    [
+        (".", "is the current folder, among whose files a run would write its own"),
+        ("models/..", "is the current folder"),
+        ("/", "is the whole disk"),
+        ("~", "is the home folder"),
+        ("../..", "is a folder around the current one"),
+        ("config.yaml", "is a file"),
+        ("word_lists", "is the folder of word lists"),
+    ],
+)
+def test_a_run_does_not_write_among_other_things(project: Path, results: str, reason: str) -> None:
+    write_to(results)
+    message = told("validate", "config.yaml")
+    assert "config.yaml, line 2, results: " in message
+    assert reason in message
+    assert "; expected a different folder, such as results/config" in message
+
+
+def test_a_folder_with_files_of_others_is_no_folder_of_results(project: Path) -> None:
+    Path("thesis").mkdir()
+    write_to("thesis")
+    run = ["validate", "config.yaml"]
+    Path("thesis/.hidden").touch()
+    assert CliRunner().invoke(app, run).exit_code == 0
+    Path("thesis/chapter.tex").touch()
+    assert told(*run) == (
+        "thesis: has files that no run has made (chapter.tex); expected a folder of its own for "
+        "`results`, such as thesis/results\n"
+    )
+    # A run has been here, and its user keeps a note of it.
+    Path("thesis/.made_with.json").write_text('["../config.yaml"]')
+    assert CliRunner().invoke(app, run).exit_code == 0
+
+
+def test_a_home_folder_in_results_is_taken_as_in_a_shell(project: Path) -> None:
+    write_to("~/results")
+    assert load_config("config.yaml").results == str(project.parent / "results")

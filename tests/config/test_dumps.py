@@ -11,6 +11,7 @@ from biasgrid.config import load_word_lists, parse_config
 pytestmark = pytest.mark.family("dumps are of underspecified questions")
 
 README = Path(__file__).parents[2] / "README.md"
+PAGE = README.parent / "docs/outputs.md"
 DIGEST = "0123456789abcdef" * 4
 
 
@@ -87,9 +88,9 @@ def test_an_imported_model_needs_no_instances_and_is_scored_as_its_dump_was() ->
             ),
         ),
         (
-            with_dump({"religion": {"file": str(README)}}) | {"results": str(README.parent)},
+            with_dump({"religion": {"file": str(PAGE)}}) | {"results": str(PAGE.parent)},
             (
-                "README.md' is in the folder of results, where files are removed and remade; "
+                "outputs.md' is in the folder of results, where files are removed and remade; "
                 "expected a file outside that"
             ),
         ),

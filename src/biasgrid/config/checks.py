@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -293,10 +294,34 @@ def name_faults(config: Config, config_file: str) -> Iterator[Fault]:
 
 
 def place_faults(config: Config, config_file: str) -> Iterator[Fault]:
-    """Yields a folder of results that is the folder of word lists."""
-    if Path(config.results).resolve() == Path(config.word_lists).resolve():
-        problem = f"{config.results!r} is the folder of word lists"
-        yield Fault(config_file, "results", problem, "a different folder")
+    """Yields a folder of results in which runs must not write: it is, or has, other things."""
+    problem = place_problem(Path(config.results).resolve(), Path(config.word_lists).resolve())
+    if problem:
+        expected = f"a different folder, such as results/{Path(config_file).stem}"
+        yield Fault(config_file, "results", f"{config.results!r} is {problem}", expected)
+
+
+def place_problem(results: Path, word_lists: Path) -> str:
+    """Returns what a folder is in which results must not be written, "" without a problem.
+
+    Args:
+        results: the folder, absolute.
+        word_lists: the folder of word lists, absolute.
+    """
+    if results == word_lists:
+        return "the folder of word lists"
+    if results.is_file():
+        return "a file"
+    if results == results.parent:
+        return "the whole disk"
+    # `Path.home` raises an error if there is none.
+    if results == Path(os.path.expanduser("~")).resolve():  # noqa: PTH111
+        return "the home folder"
+    if results == Path.cwd():
+        return "the current folder, among whose files a run would write its own"
+    if results in Path.cwd().parents:
+        return "a folder around the current one, among whose files a run would write its own"
+    return ""
 
 
 def font_faults(config: Config, config_file: str) -> Iterator[Fault]:

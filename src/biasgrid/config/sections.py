@@ -328,7 +328,8 @@ class Config(Section):
     @classmethod
     def _one_spelling(cls, folder: str) -> str:
         # To Snakemake `results/x` and `results//x` are two files, and the second is not there.
-        return os.path.normpath(folder)
+        # `Path.expanduser` raises an error if it does not know the home folder.
+        return os.path.normpath(os.path.expanduser(folder))  # noqa: PTH111
 
     @property
     def registry(self) -> Registry:

@@ -21,7 +21,7 @@ from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
 from biasgrid.runs.counts import UNKNOWN_TOKENS, checkpoint_folder, count_instances
-from biasgrid.runs.layout import Layout
+from biasgrid.runs.layout import MANIFEST, Layout
 from biasgrid.training.squad import read_squad
 
 if TYPE_CHECKING:
@@ -46,6 +46,33 @@ tokenizer a word usually has one or two.
 """
 CONFIGS_NOTE = ".made_with.json"
 """The name of the file in a folder of results that lists the config files of its runs."""
+
+
+SIGNS_OF_RESULTS = (CONFIGS_NOTE, MANIFEST, "summary.parquet", "measures", "comparisons")
+"""Names of which a folder of results has at least one."""
+
+
+def is_results(folder: Path) -> bool:
+    """Whether a path is a folder that a run has written to."""
+    return any((folder / name).exists() for name in SIGNS_OF_RESULTS)
+
+
+def refuse_foreign_files(results: str | Path) -> None:
+    """Refuses a folder of results that has files, but none of a run.
+
+    Raises:
+        UserError: with some of the files.
+    """
+    folder = Path(results)
+    if not folder.is_dir() or is_results(folder):
+        return
+    files = [path.name for path in folder.iterdir() if path.is_file()]
+    foreign = sorted(name for name in files if not name.startswith("."))
+    if foreign:
+        raise UserError(
+            f"{results}: has files that no run has made ({first_few(foreign)}); expected a folder "
+            f"of its own for `results`, such as {folder / 'results'}"
+        )
 
 
 def check_inputs(config: Config) -> list[str]:

@@ -16,8 +16,8 @@ from biasgrid.base.references import load, stage_module
 from biasgrid.config import load_config, read_config
 from biasgrid.families.cell import observe_in_parts, whole_table
 from biasgrid.families.responses import read_scorers
-from biasgrid.runs.checks import CONFIGS_NOTE
-from biasgrid.runs.layout import MANIFEST, Layout
+from biasgrid.runs.checks import is_results
+from biasgrid.runs.layout import Layout
 from biasgrid.tables.comparison import AGREEMENT, COMPARISONS, CONVERGENCE, RANKS
 from biasgrid.tables.completeness import CellSource, read_whole_cell
 from biasgrid.tables.evidence import EVIDENCE, EVIDENCE_PARTS
@@ -28,9 +28,6 @@ from biasgrid.tables.provenance import cell_provenance
 from biasgrid.tables.sums import SUMS
 from biasgrid.tables.verdicts import VERDICTS
 
-SIGNS_OF_RESULTS = (CONFIGS_NOTE, MANIFEST, "summary.parquet", "measures", "comparisons")
-"""Names of which a folder of results has at least one."""
-
 
 def find_results(path: Path) -> Path:
     """Returns the folder of results at a path; of a config, the folder that it names.
@@ -40,7 +37,7 @@ def find_results(path: Path) -> Path:
         InputError: the config cannot be read.
     """
     if path.suffix in (".yaml", ".yml") and path.is_file():
-        results = Path(str(read_config(path).get("results", "results")))
+        results = Path(str(read_config(path).get("results", "results"))).expanduser()
         if not results.is_dir():
             raise UserError(f"{path}: was not run yet; to run it: biasgrid run {path}")
         return results
@@ -54,11 +51,6 @@ def find_results(path: Path) -> Path:
     raise UserError(
         f"there is no folder {path}{hint}; expected the `results` of a config that was run"
     )
-
-
-def is_results(folder: Path) -> bool:
-    """Whether a path is a folder that a run has written to."""
-    return any((folder / name).exists() for name in SIGNS_OF_RESULTS)
 
 
 class Results:

@@ -18,6 +18,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     from biasgrid.runs.checks import (
         LARGEST_INPUT,
         check_inputs,
+        refuse_foreign_files,
         refuse_unknown_subjects,
         word_warnings,
     )
@@ -25,6 +26,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
 
     with report_errors():
         parsed = load_checked_config(config, word_lists)
+        refuse_foreign_files(parsed.results)
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
         refuse_unknown_subjects(parsed, lists)
