@@ -22,6 +22,7 @@ from biasgrid.base.files import bring_to_present, read_run_json
 from biasgrid.config import days_as_text, load_word_lists, parse_config, read_document
 from biasgrid.config.checks import models_left_out
 from biasgrid.config.paths import ConfigFolders, source_folder
+from biasgrid.jobs.cell_warnings import gather_warnings
 from biasgrid.jobs.fork_server import forget_fork_server, start_fork_server
 from biasgrid.jobs.gpu import threads_of_job
 from biasgrid.jobs.interruption import end_jobs_at_signals, attempt_logs, resource_factor
@@ -189,7 +190,7 @@ onstart:
             print(problem, file=sys.stderr)
         if asking:
             refuse_unknown_subjects(grid, word_lists)
-            for warning in word_warnings(grid, word_lists):
+            for warning in gather_warnings(word_warnings(grid, word_lists)):
                 print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None

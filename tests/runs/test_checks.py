@@ -12,6 +12,7 @@ from small_grid import read_grid, write_general_grid, write_grid
 
 from biasgrid.base.faults import InputError, UserError
 from biasgrid.config import load_word_lists
+from biasgrid.jobs.cell_warnings import gather_warnings
 from biasgrid.runs.checks import (
     CONFIGS_NOTE,
     refuse_unknown_subjects,
@@ -102,7 +103,7 @@ Checkpoints = Callable[[str, str], Path]
 
 def warnings(path: Path) -> list[str]:
     config = read_grid(path)
-    return list(word_warnings(config, load_word_lists(config)))
+    return gather_warnings(word_warnings(config, load_word_lists(config)))
 
 
 @pytest.mark.family("its names and templates are words of the tiny tokenizers")

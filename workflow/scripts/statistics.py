@@ -1,5 +1,6 @@
 """Rule statistics: sums of a cell -> its measures, with intervals, and parts of their variance."""
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ from biasgrid.jobs.start import STATISTICS_MODULES, start_job
 start_job(snakemake.log[0], STATISTICS_MODULES)
 
 from biasgrid.families.estimates import estimate_cell
+from biasgrid.jobs.cell_warnings import CellWarning
 from biasgrid.stats.clusters import redundant_templates
 from biasgrid.stats.settings import StatisticsSettings
 from biasgrid.tables.claims.facts import COVERAGE, SIZES_FACT, WITHHELD
@@ -58,8 +60,9 @@ facts = table_provenance(
     controls={name: digest(control) for name, control in provenance_of_controls.items()},
     **{SIZES_FACT: estimates.sizes, WITHHELD: estimates.is_withheld},
 )
-for warning in redundant_templates(estimates.design):
-    print(f"warning: {warning}")
+for text in redundant_templates(estimates.design):
+    logging.warning(text)
+    print(CellWarning(snakemake.wildcards.model, snakemake.wildcards.dataset, text).line)
 write_table(estimates.measures, snakemake.output.measures, MEASURES, facts)
 write_table(estimates.intervals, snakemake.output.intervals, INTERVALS, facts)
 write_table(estimates.design, snakemake.output.design, DESIGN, facts)

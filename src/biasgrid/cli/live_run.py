@@ -17,6 +17,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from biasgrid.cli.output import FAILED, INTERRUPTED, PlainConsole, print_text
+from biasgrid.jobs.cell_warnings import CellWarning, gather_warnings
 from biasgrid.jobs.run_progress import (
     FOR_PROGRAMS,
     PROGRESS,
@@ -121,10 +122,11 @@ def snakemake_command(
     return command
 
 
-def run_to_the_end(command: Sequence[str], go_on: str) -> None:
+def run_to_the_end(config: Path, command: Sequence[str], go_on: str) -> None:
     """Runs a grid to its end, and shows its progress.
 
     Args:
+        config: its config.
         command: from `snakemake_command`.
         go_on: the command that continues the run, for messages.
 
@@ -148,9 +150,26 @@ def run_to_the_end(command: Sequence[str], go_on: str) -> None:
         end_run(process)
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
+    for line in gather_warnings(of_own_lists(config, output.warnings)):
+        print_text(line, err=True)
     if process.wait():
         print_text(f"{output.failure_text}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
+
+
+def of_own_lists(config: Path, warnings: Sequence[CellWarning]) -> list[CellWarning]:
+    """Returns the warnings of datasets whose word lists do not come with biasgrid.
+
+    Of the others, which users need not mend, the logs of jobs tell.
+    """
+    from biasgrid.cli.quickstart.config import shipped_datasets
+    from biasgrid.config import load_config
+    from biasgrid.config.paths import workflow_folder
+
+    if not warnings:
+        return []
+    shipped = shipped_datasets(workflow_folder(), load_config(config))
+    return [warning for warning in warnings if warning.dataset not in shipped]
 
 
 class RunOutput:
@@ -159,16 +178,22 @@ class RunOutput:
     Attributes:
         last_lines: its last lines.
         failures: the failed jobs with an error in their log, in their order.
+        warnings: the warnings of cells.
     """
 
     def __init__(self) -> None:
         """Begins without lines."""
         self.last_lines: deque[str] = deque(maxlen=LAST_LINES)
         self.failures: list[Failure] = []
+        self.warnings: list[CellWarning] = []
         self._failed_rule = ""
 
     def add(self, line: str) -> Failure | None:
         """Adds a line; returns the failed job whose log the line names."""
+        warning = CellWarning.from_line(line)
+        if warning:
+            self.warnings.append(warning)
+            return None
         self.last_lines.append(line)
         failed = FAILED_RULE.match(line)
         if failed:

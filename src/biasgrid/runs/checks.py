@@ -20,6 +20,7 @@ from biasgrid.base.references import load_reference
 from biasgrid.config import Config
 from biasgrid.families.family import Lists
 from biasgrid.inference.checkpoints.fast_tokenizer import load_fast_tokenizer
+from biasgrid.jobs.cell_warnings import CellWarning
 from biasgrid.runs.counts import UNKNOWN_TOKENS, checkpoint_folder, count_instances
 from biasgrid.runs.layout import MANIFEST, Layout
 from biasgrid.training.squad import read_squad
@@ -212,7 +213,7 @@ def unknown_words(backend: Tokenizer, text: str) -> list[str]:
     return [text[begin:end] for token, (begin, end) in tokens if token in ids]
 
 
-def word_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[str]:
+def word_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Iterator[CellWarning]:
     """Yields warnings of cells with words that their tokenizer does not know, or splits in many.
 
     Args:
@@ -229,21 +230,22 @@ def word_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Ite
         if texts_with_unknown:
             share = texts_with_unknown / len(texts)
             examples = [repr(word) for word, _ in counts.most_common()]
-            yield (
-                f"warning: {model} on {dataset}: {share:.0%} of the instances contain text that "
-                f"the tokenizer does not know: {first_few(examples, LISTED_WORDS)}"
+            text = (
+                f"{share:.0%} of the instances contain text that the tokenizer does not know: "
+                f"{first_few(examples, LISTED_WORDS)}"
             )
+            yield CellWarning(model, dataset, text)
         tokens = tokens_per_word(backend, texts)
         typical_count = median(tokens.values()) if tokens else 0
         if typical_count >= SPLIT_TOKENS:
             by_tokens = sorted(tokens, key=lambda word: (-tokens[word], word))
             examples = [repr(word) for word in by_tokens]
-            yield (
-                f"warning: {model} on {dataset}: the tokenizer splits half of the words into "
-                f"{typical_count:.3g} tokens or more, such as "
-                f"{first_few(examples, LISTED_WORDS)}: check that the model is of the dataset's "
-                "language"
+            text = (
+                f"the tokenizer splits half of the words into {typical_count:.3g} tokens or more, "
+                f"such as {first_few(examples, LISTED_WORDS)}: check that the model is of the "
+                "dataset's language"
             )
+            yield CellWarning(model, dataset, text)
 
 
 def tokens_per_word(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:

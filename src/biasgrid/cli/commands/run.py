@@ -63,7 +63,7 @@ def run(
     if options:
         replace_process([*command, *options], [*words, "--", *options])
     with report_errors():
-        run_to_the_end(command, join(words))
+        run_to_the_end(config, command, join(words))
         print_findings(results)
 
 

@@ -15,6 +15,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     """
     from biasgrid.config import load_word_lists
     from biasgrid.config.checks import models_left_out
+    from biasgrid.jobs.cell_warnings import gather_warnings
     from biasgrid.runs.checks import (
         LARGEST_INPUT,
         check_inputs,
@@ -30,7 +31,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
         refuse_unknown_subjects(parsed, lists)
-        warnings = list(word_warnings(parsed, lists))
+        warnings = gather_warnings(word_warnings(parsed, lists))
     cells = len(list(parsed.cells()))
     variants = f"{len(lists)} variant{'s' * (len(lists) != 1)} of datasets"
     console.print(f"{config}: {cells} cell{'s' * (cells != 1)}, {variants}, no faults.")

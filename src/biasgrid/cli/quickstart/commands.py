@@ -115,7 +115,8 @@ def try_model(
             print_text(text)
         print_text(trial_text(parsed, lists))
     with report_errors():
-        run_to_the_end(snakemake_command(config, snakefile, os.cpu_count() or 1), command)
+        snakemake = snakemake_command(config, snakefile, os.cpu_count() or 1)
+        run_to_the_end(config, snakemake, command)
         print_summary(results)
         print_differences(results, models)
         print_references(results, references)
@@ -161,7 +162,7 @@ def measured_paces(
             print_text("Pilot: measures how fast the model answers.")
             again = join(["biasgrid", *sys.argv[1:]])
             command = snakemake_command(config, snakefile, os.cpu_count() or 1)
-            run_to_the_end([*command, "--", *map(str, shards.values())], again)
+            run_to_the_end(config, [*command, "--", *map(str, shards.values())], again)
             paces = take_paces(pilot)
         return {cell: paces[cell] for cell in shards}
     finally:
@@ -262,7 +263,7 @@ def demo(
         with contextlib.chdir(folder):
             config = Path(f"config/{name}.yaml")
             snakemake = snakemake_command(config, Path("Snakefile"), os.cpu_count() or 1)
-            run_to_the_end(snakemake, command)
+            run_to_the_end(config, snakemake, command)
         print_findings(folder / "results" / name)
 
 

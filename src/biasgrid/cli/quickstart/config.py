@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,13 @@ from biasgrid.base.faults import InputError, UserError, one_of, unknown_names
 from biasgrid.base.messages import validate_content
 from biasgrid.cli.quickstart.model import DescribedModel
 from biasgrid.config import Config, read_config
+from biasgrid.config.paths import leaves
 from biasgrid.config.registry import load_registry
 
 BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
 """The configs whose datasets are offered."""
+SHIPPED_CONFIG = (*BUILT_IN_CONFIG, "demo.yaml", "demo-full.yaml")
+"""The configs whose word lists come with biasgrid."""
 BUDGET_NOTE = ("limit", "sample")
 """The keys that downsample a dataset. Without them all of it is asked, and responses are reused."""
 
@@ -40,6 +44,41 @@ def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
             if variants:
                 datasets[name]["variants"] = variants
     return datasets
+
+
+def shipped_datasets(root: Path, config: Config) -> set[str]:
+    """Returns the datasets of a config whose word lists come with biasgrid and are not changed.
+
+    Args:
+        root: the folder that has `config/` and `word_lists/`.
+        config: a config that was read from its file.
+    """
+    shipped: set[str] = set()
+    for file in SHIPPED_CONFIG:
+        datasets = read_config(root / "config" / file)["datasets"]
+        shipped |= {path for section in datasets.values() for path in texts_within(section)}
+    own = Path(config.word_lists)
+    names = set()
+    for name, section in config.origin[1].content["datasets"].items():
+        files = [path for path in texts_within(section) if (own / path).is_file()]
+        if files and all(
+            path in shipped and cmp(own / path, root / "word_lists" / path, shallow=False)
+            for path in files
+        ):
+            names.add(name)
+    return names
+
+
+def texts_within(section: Mapping[str, Any]) -> list[str]:
+    """Returns the texts among the values of a section, and of the sections and lists in it."""
+    texts = []
+    for place in leaves(section):
+        value: Any = section
+        for key in place:
+            value = value[key]
+        if isinstance(value, str):
+            texts.append(value)
+    return texts
 
 
 def whole_section(section: Mapping[str, Any]) -> dict[str, Any]:
