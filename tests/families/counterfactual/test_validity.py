@@ -9,6 +9,9 @@ from grouped_cells import measured
 from scipy.stats import binomtest
 from small_cases import cases_of
 
+from biasgrid.families.counterfactual.family import FAMILY
+from biasgrid.tables.completeness import flag_problem
+
 Row = dict[str, Any]
 NO, YES = [0.9, 0.1], [0.2, 0.8]
 
@@ -59,6 +62,17 @@ def test_classes_that_are_exchanged_are_noticed(tmp_path: Path) -> None:
     right = classified(tmp_path, [0, 0, 1, 1], [NO, NO, YES, NO])["exchanged_labels"]["value"]
     wrong = classified(tmp_path, [1, 1, 0, 0], [NO, NO, YES, NO])["exchanged_labels"]["value"]
     assert (right, wrong) == (-0.5, 0.5)
+
+
+@pytest.mark.parametrize(("labels", "advice"), [([1, 1, 0, 0], True), ([1, 0, 0, 0], False)])
+def test_that_classes_look_exchanged_is_said_if_it_is_hardly_by_chance(
+    tmp_path: Path, labels: list[int], advice: bool
+) -> None:
+    found = classified(tmp_path, labels, [NO, NO, YES, NO])["exchanged_labels"]
+    problem = flag_problem(found, FAMILY.flags["exchanged_labels"].limit)
+    assert problem is not None
+    assert "higher with two classes exchanged" in problem
+    assert ("compare the model's `labels` with `id2label`" in problem) == advice
 
 
 def test_a_single_class_cannot_be_exchanged(tmp_path: Path) -> None:

@@ -26,6 +26,13 @@ from biasgrid.tables.completeness import Check
 # The numbers of all families of groups are derived and finished in the same way.
 __all__ = ["derive", "finishes", "measure", "validity"]
 
+CLEAR_GAIN = 0.5
+"""From this gain on it is hardly by chance that two classes are exchanged."""
+LOOK_EXCHANGED = (
+    ": they look exchanged, so compare the model's `labels` with `id2label` in its checkpoint, and "
+    "the labels of the templates with the `labels` of the dataset"
+)
+
 
 def measure(
     observations: pl.DataFrame, measure_options: Mapping[str, Any]
@@ -112,4 +119,6 @@ def exchanged_labels(shares: FloatArray, class_count: int) -> Iterator[Check]:
         exchanged = shares[first, second] + shares[second, first]
         gains.append(exchanged - shares[first, first] - shares[second, second])
     if gains:
-        yield Check("exchanged_labels", float(max(gains)) / len(classes), class_count)
+        gain = float(max(gains)) / len(classes)
+        flag = LOOK_EXCHANGED if gain >= CLEAR_GAIN else ""
+        yield Check("exchanged_labels", gain, class_count, flag=flag)
