@@ -16,7 +16,13 @@ from small_grid import read_grid, write_general_grid
 from biasgrid.cli.commands.plan import plan_table
 from biasgrid.cli.commands.status import status_table
 from biasgrid.cli.commands.summary import summary_tables
-from biasgrid.cli.tables import estimate_text, fit_to_width, number_text, terminal_table
+from biasgrid.cli.tables import (
+    SHOW_ALL,
+    estimate_text,
+    fit_to_width,
+    number_text,
+    terminal_table,
+)
 from biasgrid.config import load_word_lists
 from biasgrid.jobs.progress import Beat
 from biasgrid.jobs.run_progress import time_text
@@ -267,8 +273,9 @@ def test_numbers_are_whole_and_what_is_not_shown_is_named(
     lines = draw(what, tmp_path, width)
     rows = [line for line in lines if "a-model" in line]
     # What is said below the table may be wrapped; an empty line ends it.
-    _, _, told = "\n".join(lines).partition(f"left out at {width} characters: ")
-    left_out = told.partition("\n\n")[0].replace("\n", " ").split(", ")
+    _, _, told = "\n".join(lines).partition(f"left out at {width} characters ")
+    told = told.partition("\n\n")[0].replace("\n", " ").removeprefix(f"({SHOW_ALL}): ")
+    left_out = told.split(", ")
     shown = {
         title: number
         for title, number in NUMBERS[what].items()
@@ -296,7 +303,9 @@ def test_what_matters_least_goes_first() -> None:
     assert drawn[38][1] == "a-name-of-20-letters 11111 22222 33333"
     assert drawn[30][1] == "a-name-of-2… 11111 22222 33333"
     assert drawn[29][1].split() == ["a-name-of-20-let…", "11111", "22222"]
-    assert drawn[29][2:] == ["", "left out at 29 characters: ", "left"]
+    assert " ".join(drawn[29][3:]).replace("  ", " ") == (
+        f"left out at 29 characters ({SHOW_ALL}): left"
+    )
     assert drawn[23][1].split() == ["a-name-of-20-let…", "11111"]
     assert "11111" in drawn[10][1]
 
@@ -320,4 +329,5 @@ def test_a_number_is_not_cut_like_the_column_of_names_left_of_it_that_was_left_o
     table.add_row("a-model-name-of-30-characters", "exact", "0.123 [0.100, 0.146]", "0.5 [0, 1]")
     lines = lines_of(fit_to_width(table, ["scoring", "eta"], 42, name_titles=names), 42)
     assert lines[1] == "a-model-name-of-30-c… 0.123 [0.100, 0.146]"
-    assert lines[-1] == "left out at 42 characters: scoring, eta"
+    told = " ".join(line.strip() for line in lines[3:])
+    assert told == f"left out at 42 characters ({SHOW_ALL}): scoring, eta"

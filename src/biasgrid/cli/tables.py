@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NARROWEST_NAME = 12
 """The width to which a column of names may be cut before other columns are left out."""
+SHOW_ALL = "COLUMNS=200 before the command shows all"
 PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z")
 
 
@@ -73,7 +74,7 @@ def fit_to_width(
     if not left_out:
         return fitted
     titles = [str(column.header).replace("-\n", "").replace("\n", " ") for column in left_out]
-    note = f"\nleft out at {width} characters: {', '.join(titles)}"
+    note = f"\nleft out at {width} characters ({SHOW_ALL}): {', '.join(titles)}"
     return Group(fitted, Text(note, style="dim"))
 
 
@@ -82,12 +83,12 @@ def least_width(columns: Sequence[Column], name_titles: Collection[str]) -> int:
 
     Args:
         columns: the columns.
-        name_titles: titles of columns that may be cut to `NARROWEST_NAME`.
+        name_titles: titles of columns that may be cut to `NARROWEST_NAME`, if they may wrap.
     """
     needed = 0
     for column in columns:
         widest = max(map(line_length, (column.header, *column.cells)))
-        may_be_cut = column.header in name_titles
+        may_be_cut = column.header in name_titles and not column.no_wrap
         needed += min(widest, NARROWEST_NAME) if may_be_cut else widest
     return needed
 
@@ -105,6 +106,8 @@ def with_columns(table: Table, columns: Sequence[Column], width: int) -> Table:
         titles = numbers if column.justify == "right" else texts
         titles.append(str(column.header))
     part = terminal_table(texts, numbers, width)
+    for column, original in zip(part.columns, columns, strict=True):
+        column.no_wrap = original.no_wrap
     for row, *cells in zip(table.rows, *(column.cells for column in columns), strict=True):
         part.add_row(*cells, style=row.style)
     return part

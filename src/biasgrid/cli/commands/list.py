@@ -42,6 +42,7 @@ def list_datasets() -> None:
         shipped = shipped_datasets(workflow_folder())
     titles = ["dataset", "about", "family", "models"]
     table = terminal_table(titles, ["rows"], console.width)
+    table.columns[0].no_wrap = True  # a name is easily copied only in one piece
     for name, shipped_dataset in shipped.items():
         table.add_row(
             name,

@@ -99,8 +99,9 @@ def summary_table(
     table = terminal_table(headings, [*titles, *counts], width)
     for line in lines:
         table.add_row(*table_line(line, columns, facts, has_intervals=has_intervals))
-    # The main measure comes first, so it is the last that is left out of a narrow terminal.
-    least_needed = ["scoring", "n", *reversed(titles[1:]), "clusters"]
+    # The main measure comes first, so it is the last measure that a narrow terminal lacks; and no
+    # number is read without how much it is of.
+    least_needed = ["scoring", "clusters", *reversed(titles[1:]), "n"]
     yield fit_to_width(table, least_needed, width, name_titles=headings)
     if has_intervals:
         yield Text(legend(rows, level, facts), style="dim")
