@@ -25,6 +25,7 @@ from biasgrid.families.expansion import expand_rows
 from biasgrid.inference.checkpoints.checkpoint import read_record
 from biasgrid.inference.checkpoints.fetch import make_source_record
 from biasgrid.inference.engine.settings import InferenceSettings, ModelSettings
+from biasgrid.inference.models.masked.texts import MASK
 from biasgrid.inference.models.predict import ShardFiles, predict_shard
 from biasgrid.inference.models.prerequisites import (
     CapabilityProbe,
@@ -37,6 +38,7 @@ from biasgrid.tables.schema import answer_schema
 
 PART_SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
 """The separator of the parts of a line: a `|` with white space on both sides."""
+MASKS = re.compile(r"<mask>|\[mask\]", re.IGNORECASE)
 LINE_BREAK = r"\n"
 """How a line break is typed: as a backslash and an n."""
 
@@ -128,6 +130,20 @@ def read_candidates(parts: Sequence[str]) -> TypedText:
     return TypedText([text], {"text": text} | candidates, "choice", words)
 
 
+def read_masked(parts: Sequence[str]) -> TypedText:
+    """Reads a text with a mask, in the spelling of any tokenizer, and words for its place.
+
+    Raises:
+        TypedTextError: the text has another number of masks than one.
+    """
+    text, *words = parts
+    text = MASKS.sub(MASK, text)
+    if text.count(MASK) != 1:
+        problem = f"{text!r} has {text.count(MASK) or 'no'} masks"
+        raise TypedTextError(problem, TEXT_FORMS["fill-mask"].written)
+    return read_candidates([text, *words])
+
+
 def read_prompt(parts: Sequence[str]) -> TypedText:
     """Reads a prompt; with options behind it the model chooses, and without it writes."""
     return (
@@ -152,7 +168,7 @@ TEXT_FORMS: Mapping[str, TextForm] = {
         "TEXT WITH [MASK] | WORD | WORD, such as: Ann met Bob. [MASK] was a cook. | Ann | Bob",
         2,
         None,
-        read_candidates,
+        read_masked,
         {"target_scoring": "joint", "ranks": True},
     ),
     "text-generation": TextForm(

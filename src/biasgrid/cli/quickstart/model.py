@@ -19,13 +19,14 @@ from biasgrid.inference.checkpoints.files import (
     CONFIG,
     OTHER_FILES,
     TOKENIZER_FILES,
+    VOCABULARIES,
     file_names,
+    matching,
     read_checkpoint_json,
 )
 from biasgrid.inference.checkpoints.unsupported import ADAPTER_CONFIG
 from biasgrid.inference.checkpoints.uses import (
     Use,
-    architecture_names,
     checkpoint_advice,
     checkpoint_use,
 )
@@ -201,6 +202,11 @@ def check_is_hub_name(model: str) -> None:
         UserError: with the folder of the file, or the existing name most like the path.
     """
     path = Path(model)
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        raise UserError(
+            f"{model}: is a config, and `try` takes a model; expected `biasgrid run {model}`, or "
+            "the folder of a model"
+        )
     if path.is_file():
         raise UserError(f"{model}: is a file; expected the folder of the model: {path.parent}")
     if re.match(r"[./~\\]|[A-Za-z]:", model) or len(path.parts) > HUB_PARTS:
@@ -233,10 +239,7 @@ def use_of_config(model: str, config: Mapping[str, Any]) -> Use:
     """Returns the use of a model by its config.json; raises UserError without a usable class."""
     use = checkpoint_use(config)
     if use is None:
-        advice = checkpoint_advice(config)
-        raise UserError(
-            f"{model}: architectures {architecture_names(config)} in {CONFIG}: {advice}"
-        )
+        raise UserError(f"{model}: {checkpoint_advice(config)}")
     return use
 
 
@@ -290,8 +293,15 @@ def mask_token_of(model: str, folder: Path) -> str:
     """Returns the mask token of a masked language model.
 
     Raises:
-        UserError: its tokenizer has none.
+        UserError: its tokenizer has none, or there is no tokenizer.
     """
+    # `transformers` makes an empty tokenizer of a folder without one.
+    if not matching(file_names(folder), VOCABULARIES):
+        raise UserError(
+            f"{model}: contains no tokenizer; expected one of {', '.join(VOCABULARIES)}, as "
+            f"`AutoTokenizer.from_pretrained(BASE).save_pretrained({model!r})` writes it for the "
+            "model BASE that this one was made from"
+        )
     mask = read_tokenizer(model, folder).mask_token
     if mask is None:
         raise UserError(

@@ -89,13 +89,13 @@ def architecture_names(config: Mapping[str, Any]) -> list[str]:
 
 def checkpoint_advice(config: Mapping[str, Any]) -> str:
     """Returns advice on a checkpoint that no back end supports, for messages."""
-    endings = ", ".join(ending for use in USES for ending in use.classes)
-    expected = (
-        f"expected a class that ends in one of {endings}; or list the model in a config, "
-        "with its `task`"
-    )
-    for name in architecture_names(config):
+    names = architecture_names(config)
+    for name in names:
         for ending, advice in ADVICE.items():
             if name.endswith(ending):
-                return f"{name} {advice}; {expected}"
-    return expected
+                return f"{name} {advice}"
+    endings = ", ".join(ending for use in USES for ending in use.classes)
+    return (
+        f"architectures {names} in its config.json; expected a class that ends in one of "
+        f"{endings}; or list the model in a config, with its `task`"
+    )

@@ -187,9 +187,10 @@ class FillMask(LocalBackEnd):
         if (counts != 1).any():
             row = int(np.flatnonzero(counts[rows.second_index] != 1)[0])
             masks = counts[rows.second_index[row]]
+            spellings = " or ".join(dict.fromkeys([MASK, str(self.tokenizer.mask_token)]))
             raise ModelError(
                 f"instance {instances['instance'][row]}, {instances['text'][row]!r}, has {masks} "
-                f"masks for this tokenizer; expected one {MASK} or {self.tokenizer.mask_token} "
+                f"masks for this tokenizer; expected one {spellings} "
                 "(see `mask` of the tokenizer in the config)"
             )
         return places - segments.begins
