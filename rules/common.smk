@@ -40,6 +40,7 @@ from biasgrid.jobs.tuning import tune_planning
 from biasgrid.runs.audit import refuse_empty
 from biasgrid.runs.checks import (
     check_servers,
+    list_warnings,
     refuse_foreign_files,
     refuse_unknown_subjects,
     remember_configs,
@@ -190,7 +191,8 @@ onstart:
             print(problem, file=sys.stderr)
         if asking:
             refuse_unknown_subjects(grid, word_lists)
-            for warning in gather_warnings(word_warnings(grid, word_lists)):
+            of_words = gather_warnings(word_warnings(grid, word_lists))
+            for warning in [*list_warnings(grid, word_lists), *of_words]:
                 print(warning, file=sys.stderr)
     except UserError as error:
         raise WorkflowError(str(error)) from None

@@ -393,6 +393,10 @@ class Family(ABC):
         """Yields faults of valid lists that do not fit the dataset's section."""
         yield from ()
 
+    def list_warnings(self, lists: Any) -> Iterator[str]:
+        """Yields what is unusual in valid lists and may change what is found."""
+        yield from ()
+
     def item_of_sample(self, fields: Mapping[str, Any]) -> str | None:
         """Returns the `item_id` of a sample in the log of another harness; None for other items.
 

@@ -248,6 +248,15 @@ def word_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> Ite
             yield CellWarning(model, dataset, text)
 
 
+def list_warnings(config: Config, lists: Mapping[tuple[str, str], Lists]) -> list[str]:
+    """Returns warnings of what is unusual in the lists of datasets, each once."""
+    warnings = []
+    for (dataset, _), content in lists.items():
+        for text in config.family(dataset).list_warnings(content):
+            warnings.append(f"warning: {dataset}: {text}")
+    return list(dict.fromkeys(warnings))
+
+
 def tokens_per_word(backend: Tokenizer, texts: Iterable[str]) -> dict[str, int]:
     """Returns the number of tokens of each distinct `SPACED_WORDS` word of some texts."""
     words: set[str] = set()

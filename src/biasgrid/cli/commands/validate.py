@@ -19,6 +19,7 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
     from biasgrid.runs.checks import (
         LARGEST_INPUT,
         check_inputs,
+        list_warnings,
         refuse_foreign_files,
         refuse_unknown_subjects,
         word_warnings,
@@ -31,7 +32,8 @@ def validate(config: ConfigPath, word_lists: WordListsFolder = None) -> None:
         lists = load_word_lists(parsed)
         large = check_inputs(parsed)
         refuse_unknown_subjects(parsed, lists)
-        warnings = gather_warnings(word_warnings(parsed, lists))
+        warnings = list_warnings(parsed, lists)
+        warnings += gather_warnings(word_warnings(parsed, lists))
     cells = len(list(parsed.cells()))
     variants = f"{len(lists)} variant{'s' * (len(lists) != 1)} of datasets"
     console.print(f"{config}: {cells} cell{'s' * (cells != 1)}, {variants}, no faults.")

@@ -281,6 +281,19 @@ class Counterfactual(Family):
                     class_count=len(section.labels),
                 )
 
+    def list_warnings(self, lists: CasePack) -> Iterator[str]:
+        """Yields bias types of which a group has at least twice as many terms as another."""
+        for bias_type, groups in lists.biases.items():
+            by_size = sorted(groups, key=lambda group: len(groups[group]))
+            fewest, most = by_size[0], by_size[-1]
+            if len(groups[most]) >= 2 * len(groups[fewest]):
+                sizes = f"{fewest!r} has {len(groups[fewest])}, {most!r} {len(groups[most])}"
+                yield (
+                    f"the groups of {bias_type!r} have unequal numbers of terms ({sizes}): a "
+                    "difference between them may be that of a single term; expected about as many "
+                    "terms in each group"
+                )
+
     def list_faults(
         self, grid: Grid, source: str, dataset: str, variant: str, lists: CasePack
     ) -> Iterator[Fault]:
