@@ -507,7 +507,8 @@ FORMS = [
     bad(
         "word_lists/subjects/people.txt",
         "subj Ann\nsubj Bea\n",
-        "begins with 'subj'; expected a head such as [subj]",
+        "line 1: begins with 'subj' (the first of 2 such lines); expected a head such as [subj]",
+        "as in `[subj] Ann`",
     ),
     bad(
         "word_lists/subjects/people.txt",

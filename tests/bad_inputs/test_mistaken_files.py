@@ -123,7 +123,7 @@ REFUSED = {
     "names without a head": (
         SUBJECTS,
         "x | Ann\ny | Bea\n",
-        ["line 1: begins with 'x', and 1 more lines have no head", "`[subj] x | Ann`"],
+        ["line 1: begins with 'x' (the first of 2 such lines)", "`[subj] x | Ann`"],
     ),
     "names with semicolons": (SUBJECTS, TEXT_OF_GROUPS, ["`[subj] x | Ann`"]),
     "cases among templates of questions": (

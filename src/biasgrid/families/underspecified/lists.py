@@ -113,10 +113,12 @@ def add_headless_fault(file: ListFile, lines: Sequence[ListLine], example_head: 
         example_head: a head of such a list.
     """
     number, text = lines[0]
-    rest = f", and {len(lines) - 1:,} more lines have no head" if len(lines) > 1 else ""
-    parts = [part.strip() for part in re.split(r"[;,\t|]", text) if part.strip()]
+    count = f" (the first of {len(lines):,} such lines)" if len(lines) > 1 else ""
+    # Perhaps only the brackets are missing.
+    rest_of_line = text.removeprefix(f"{example_head.strip('[]')} ")
+    parts = [part.strip() for part in re.split(r"[;,\t|]", rest_of_line) if part.strip()]
     example = f"{example_head} {' | '.join(parts)}"
-    problem = f"begins with {text.split(maxsplit=1)[0]!r}{rest}"
+    problem = f"begins with {text.split(maxsplit=1)[0]!r}{count}"
     expected = f"a head such as {example_head} and a space, as in `{example}`"
     file.add_fault(problem, expected, number)
 
