@@ -36,6 +36,30 @@ def test_a_config_is_no_model(project: Path) -> None:
     )
 
 
+def in_a_line(text: str) -> str:
+    """Text in a box, as one line."""
+    return " ".join(line.strip("\u2502 ") for line in text.splitlines())
+
+
+def test_a_config_is_no_command(project: Path) -> None:
+    assert "config.yaml is no command; expected biasgrid run config.yaml" in in_a_line(
+        told("config.yaml")
+    )
+
+
+def test_a_command_without_its_config_or_results_lists_those_that_are_there(project: Path) -> None:
+    Path("results/mine").mkdir(parents=True)
+    for command, ending in {
+        "run": "Missing argument 'config'. Here: config.yaml.",
+        "summary": "Missing argument 'results'. None is here; `biasgrid run CONFIG` makes one.",
+    }.items():
+        assert ending in in_a_line(told(command))
+    Path("results/mine/.made_with.json").touch()
+    assert "Here: results/mine." in in_a_line(told("summary"))
+    Path("config.yaml").unlink()
+    assert "None is here; `biasgrid init` or `biasgrid try` writes one." in in_a_line(told("run"))
+
+
 def test_a_checkpoint_without_a_tokenizer_is_told_in_one_line(project: Path) -> None:
     write_model("BertForMaskedLM")
     Path("models/tiny/vocab.txt").unlink()

@@ -107,15 +107,15 @@ def test_a_process_gets_the_same_message(tmp_path: Path) -> None:
         (("validate", "a" * 300), "cannot be read (File name too long)"),
         (
             ("summary", "a" * 300),
-            "summary.parquet: File name too long; expected a file or folder that can be used",
+            "aaa: File name too long; expected a file or folder that can be used",
         ),
         (
             ("audit", "a" * 300),
-            "manifest.json: File name too long; expected a file or folder that can be used",
+            "aaa: File name too long; expected a file or folder that can be used",
         ),
         (
             ("audit", "config.yaml"),
-            "config.yaml/manifest.json: Not a directory; expected a file or folder",
+            "config.yaml: was not run yet; to run it: biasgrid run config.yaml",
         ),
         (
             ("provenance", "a" * 300 + ".parquet"),

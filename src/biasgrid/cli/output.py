@@ -18,6 +18,7 @@ from biasgrid.base.faults import UserError, out_of_memory
 from biasgrid.base.names import visible_text
 from biasgrid.base.references import plugin_faults
 from biasgrid.base.text import HALF_CHARACTER
+from biasgrid.cli.choices import choice_text
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 """Exit codes: failed work or a fault, wrong input, Ctrl-C. See docs/troubleshooting.md."""
@@ -112,7 +113,17 @@ class PlainTypes:
 
 
 class Command(PlainTypes, TyperCommand):
-    """A command."""
+    """A command, which says what there is to choose from if an argument is missing."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parses arguments; of a missing one the error lists what it may be."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            # The error of a missing argument has no message of its own.
+            if error.param is not None and not error.message:
+                error.message = choice_text(error.param.name or "")
+            raise
 
 
 class Commands(PlainTypes, TyperGroup):
@@ -128,4 +139,6 @@ class Commands(PlainTypes, TyperGroup):
                 raise typer.BadParameter(
                     f"{argument!a} is not UTF-8; expected names in UTF-8: rename the file or folder"
                 )
+        if ctx.parent is None and args and args[0].endswith((".yaml", ".yml")):
+            raise typer.BadParameter(f"{args[0]} is no command; expected biasgrid run {args[0]}")
         return super().parse_args(ctx, args)
