@@ -81,12 +81,7 @@ def read_columns(file: ListFile, example_head: str = SUBJECT) -> dict[str, list[
     only some lines have a group are faults, but not left out.
     """
     columns: dict[str, list[ListEntry]] = {}
-    headless = [line for line in file.lines if not HEAD.match(line.text)]
-    if headless:
-        add_headless_fault(file, headless, example_head)
-    for number, line in file.lines:
-        if not HEAD.match(line):
-            continue
+    for number, line in lines_with_head(file, example_head):
         head, _, rest = line.partition(" ")
         parts = [part.strip() for part in rest.split("|")]
         group, term = (None, parts[0]) if len(parts) == 1 else parts[:2]
@@ -104,16 +99,18 @@ def read_columns(file: ListFile, example_head: str = SUBJECT) -> dict[str, list[
     return columns
 
 
-def add_headless_fault(file: ListFile, lines: Sequence[ListLine], example_head: str) -> None:
-    """Adds one fault for all lines that do not begin with a head, and shows how one would.
+def lines_with_head(file: ListFile, example_head: str) -> list[ListLine]:
+    """Returns the lines of a list that begin with a head; the others are one fault.
 
     Args:
-        file: the list.
-        lines: these lines, at least one.
+        file: the list. The fault shows how its first line without a head would look with one.
         example_head: a head of such a list.
     """
-    number, text = lines[0]
-    count = f" (the first of {len(lines):,} such lines)" if len(lines) > 1 else ""
+    headless = [line for line in file.lines if not HEAD.match(line.text)]
+    if not headless:
+        return file.lines
+    number, text = headless[0]
+    count = f" (the first of {len(headless):,} such lines)" if len(headless) > 1 else ""
     # Perhaps only the brackets are missing.
     rest_of_line = text.removeprefix(f"{example_head.strip('[]')} ")
     parts = [part.strip() for part in re.split(r"[;,\t|]", rest_of_line) if part.strip()]
@@ -121,6 +118,7 @@ def add_headless_fault(file: ListFile, lines: Sequence[ListLine], example_head: 
     problem = f"begins with {text.split(maxsplit=1)[0]!r}{count}"
     expected = f"a head such as {example_head} and a space, as in `{example}`"
     file.add_fault(problem, expected, number)
+    return [line for line in file.lines if HEAD.match(line.text)]
 
 
 def line_problem(head: str, term: str, parts: Sequence[str]) -> LineProblem | None:
