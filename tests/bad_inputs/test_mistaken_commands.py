@@ -47,7 +47,7 @@ def test_a_config_is_no_command(project: Path) -> None:
     )
 
 
-def test_a_command_without_its_config_or_results_lists_those_that_are_there(project: Path) -> None:
+def test_a_missing_config_or_results_folder_gets_a_list_of_existing_ones(project: Path) -> None:
     Path("results/mine").mkdir(parents=True)
     for command, ending in {
         "run": "Missing argument 'config'. Here: config.yaml.",
@@ -60,7 +60,7 @@ def test_a_command_without_its_config_or_results_lists_those_that_are_there(proj
     assert "None is here; `biasgrid init` or `biasgrid try` writes one." in in_a_line(told("run"))
 
 
-def test_a_checkpoint_without_a_tokenizer_is_told_in_one_line(project: Path) -> None:
+def test_a_checkpoint_without_a_tokenizer_gets_a_single_line(project: Path) -> None:
     write_model("BertForMaskedLM")
     Path("models/tiny/vocab.txt").unlink()
     message = told("try", "models/tiny", "--on", "gender")
@@ -69,7 +69,7 @@ def test_a_checkpoint_without_a_tokenizer_is_told_in_one_line(project: Path) -> 
     assert message.count("\n") == 1
 
 
-def test_an_encoder_without_a_head_is_told_in_a_sentence(project: Path) -> None:
+def test_an_encoder_without_a_head_gets_a_short_message(project: Path) -> None:
     write_model("BertModel")
     message = told("try", "models/tiny", "--on", "gender")
     assert message.startswith("models/tiny: BertModel has no head for a task: choose a checkpoint")
@@ -87,7 +87,7 @@ def test_a_text_without_a_mask_gets_an_example() -> None:
         typed_line("fill-mask", "Ann met Bob. ___ was a cook. | Ann | Bob")
 
 
-def test_groups_with_unequal_numbers_of_terms_are_told(project: Path) -> None:
+def test_groups_with_unequal_numbers_of_terms_get_a_warning(project: Path) -> None:
     groups = {"age": {"young": ["kid"], "old": ["elder", "senior", "pensioner", "veteran"]}}
     Path("word_lists/pack/groups.json").write_text(json.dumps(groups))
     result = CliRunner().invoke(app, ["validate", "config.yaml"])

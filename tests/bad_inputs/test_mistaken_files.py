@@ -163,7 +163,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("mistake", REFUSED)
-def test_a_mistake_in_a_file_is_told_with_its_cause(told: Told, mistake: str) -> None:
+def test_a_mistake_in_a_file_is_reported_with_its_cause(told: Told, mistake: str) -> None:
     file, content, says = REFUSED[mistake]
     Path(file).write_bytes(content if isinstance(content, bytes) else content.encode())
     message = told()
@@ -190,7 +190,7 @@ YAML = {
 
 
 @pytest.mark.parametrize("mistake", YAML)
-def test_a_mistake_in_yaml_is_told_with_the_right_line(told: Told, mistake: str) -> None:
+def test_a_mistake_in_yaml_is_reported_with_the_right_line(told: Told, mistake: str) -> None:
     (right, wrong), message = YAML[mistake]
     config = Path("config.yaml")
     text = config.read_text()

@@ -97,7 +97,7 @@ def test_a_command_says_what_there_is(results: Path, command: str, message: str)
     assert message in told(*command.split())
 
 
-def test_a_config_stands_for_its_results(results: Path) -> None:
+def test_a_config_can_replace_its_results_folder(results: Path) -> None:
     assert told("compare", "mine.yaml", "one") == (
         "mine.yaml: its results are in results/mine\n" + told("compare", results, "one")
     )

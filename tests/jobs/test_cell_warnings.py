@@ -8,7 +8,7 @@ import pytest
 import yaml
 from project import ROOT
 
-from biasgrid.cli.live_run import of_own_lists
+from biasgrid.cli.live_run import without_shipped_lists
 from biasgrid.jobs.cell_warnings import CellWarning, gather_warnings
 
 
@@ -51,10 +51,10 @@ def test_warnings_of_lists_that_come_with_biasgrid_are_left_to_the_logs(tmp_path
     config = tmp_path / "mine.yaml"
     config.write_text(yaml.safe_dump(content))
     warnings = [alike("strong-qa", "gender", "0 and 1", 0.4)]
-    assert of_own_lists(config, warnings) == []
+    assert without_shipped_lists(config, warnings) == []
     (own / "templates").unlink()
     (own / "templates").mkdir()
     for name in ("gender-qa.txt", "gender-lm.txt"):
         text = (ROOT / "word_lists/templates" / name).read_text()
         (own / "templates" / name).write_text(f"# mine\n{text}")
-    assert of_own_lists(config, warnings) == warnings
+    assert without_shipped_lists(config, warnings) == warnings

@@ -255,7 +255,7 @@ def table_records(
     except InputError as error:
         faults += error.faults
         return
-    delimiter = delimiter_of(path, lines[0] if lines else "", delimiters)
+    delimiter = choose_delimiter(path, lines[0] if lines else "", delimiters)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         names = [name.strip() for name in reader.fieldnames or ()]
@@ -277,7 +277,7 @@ def table_records(
         faults.append(Fault(str(path), place, f"cannot be read ({error})", expected))
 
 
-def delimiter_of(path: Path, header: str, delimiters: Iterable[str] = DELIMITERS) -> str:
+def choose_delimiter(path: Path, header: str, delimiters: Iterable[str] = DELIMITERS) -> str:
     """Returns the sign that separates the columns of a table.
 
     Args:

@@ -14,7 +14,7 @@ SECTION_OF_CONFIG = re.compile(rb"^(models|datasets):", re.MULTILINE)
 LARGEST_CONFIG = 2**20
 
 
-def configs() -> Iterator[Path]:
+def config_files() -> Iterator[Path]:
     """Yields the configs in `FOLDERS`."""
     for folder in FOLDERS:
         for path in sorted(folder.glob("*.y*ml")):
@@ -23,7 +23,7 @@ def configs() -> Iterator[Path]:
                 yield path
 
 
-def results() -> Iterator[Path]:
+def results_folders() -> Iterator[Path]:
     """Yields the folders of results in `FOLDERS`."""
     from biasgrid.runs.checks import is_results
 
@@ -33,8 +33,8 @@ def results() -> Iterator[Path]:
 
 
 CHOICES: Mapping[str, tuple[str, Callable[[], Iterator[Path]]]] = {
-    "config": ("`biasgrid init` or `biasgrid try` writes one", configs),
-    "results": ("`biasgrid run CONFIG` makes one", results),
+    "config": ("`biasgrid init` or `biasgrid try` writes one", config_files),
+    "results": ("`biasgrid run CONFIG` makes one", results_folders),
 }
 """By argument how to get one, and what finds those that there are."""
 

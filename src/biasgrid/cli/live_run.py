@@ -150,25 +150,25 @@ def run_to_the_end(config: Path, command: Sequence[str], go_on: str) -> None:
         end_run(process)
         print_text(f"{STOPPED}: {go_on}", err=True)
         raise typer.Exit(INTERRUPTED) from None
-    for line in gather_warnings(of_own_lists(config, output.warnings)):
+    for line in gather_warnings(without_shipped_lists(config, output.warnings)):
         print_text(line, err=True)
     if process.wait():
         print_text(f"{output.failure_text}{RUN_FAILED}: {go_on}", err=True)
         raise typer.Exit(FAILED)
 
 
-def of_own_lists(config: Path, warnings: Sequence[CellWarning]) -> list[CellWarning]:
+def without_shipped_lists(config: Path, warnings: Sequence[CellWarning]) -> list[CellWarning]:
     """Returns the warnings of datasets whose word lists do not come with biasgrid.
 
     Of the others, which users need not mend, the logs of jobs tell.
     """
-    from biasgrid.cli.quickstart.config import shipped_datasets
+    from biasgrid.cli.quickstart.config import unchanged_datasets
     from biasgrid.config import load_config
     from biasgrid.config.paths import workflow_folder
 
     if not warnings:
         return []
-    shipped = shipped_datasets(workflow_folder(), load_config(config))
+    shipped = unchanged_datasets(workflow_folder(), load_config(config))
     return [warning for warning in warnings if warning.dataset not in shipped]
 
 

@@ -19,7 +19,7 @@ WordListsFolder = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-def results_of(path: Path) -> Path:
+def results_folder(path: Path) -> Path:
     """Returns the folder of results of an argument, or of the config that the argument is."""
     from biasgrid.runs.results import find_results
 
@@ -33,7 +33,7 @@ def results_of(path: Path) -> Path:
 ResultsFolder = Annotated[
     Path,
     typer.Argument(
-        help="folder of results, such as results/demo; or their config", callback=results_of
+        help="folder of results, such as results/demo; or their config", callback=results_folder
     ),
 ]
 

@@ -10,9 +10,9 @@ from biasgrid.base.faults import first_few
 
 CELL_WARNING = "cell warning: "
 """Prefix of the lines in which jobs print warnings, for `biasgrid run` to gather them."""
-LINE = re.compile(rf"{CELL_WARNING}(\S+) on (\S+): (.*)")
+CELL_WARNING_LINE = re.compile(rf"{CELL_WARNING}(\S+) on (\S+): (.*)")
 END_OF_KIND = re.compile(r":|, such as")
-NUMBERS = re.compile(r"[\d.,%\s]+")
+NUMBERS_OF_TEXT = re.compile(r"[\d.,%\s]+")
 
 
 class CellWarning(NamedTuple):
@@ -31,7 +31,7 @@ class CellWarning(NamedTuple):
     @classmethod
     def from_line(cls, line: str) -> CellWarning | None:
         """Returns the warning that a job has printed in a line, None for other lines."""
-        match = LINE.match(line)
+        match = CELL_WARNING_LINE.match(line)
         return cls(*match.groups()) if match else None
 
     @property
@@ -42,7 +42,7 @@ class CellWarning(NamedTuple):
     @property
     def kind(self) -> str:
         """What warnings of the same kind have in common."""
-        return NUMBERS.sub(" ", END_OF_KIND.split(self.text)[0])
+        return NUMBERS_OF_TEXT.sub(" ", END_OF_KIND.split(self.text)[0])
 
 
 def gather_warnings(warnings: Iterable[CellWarning]) -> list[str]:

@@ -173,17 +173,17 @@ def cell_measures(results: Path, model: str | None, dataset: str | None) -> Path
             f"there is no {results}/measures; expected the `results` of a config that was run"
         )
     datasets = sorted({dataset_name for dataset_name, _ in cells})
-    faults = list(name_faults(results, "--dataset", dataset, datasets))
+    faults = list(choice_faults(results, "--dataset", dataset, datasets))
     # If the dataset is unknown, the model may be of any dataset.
     dataset = dataset or datasets[0]
     models = sorted({name for dataset_name, name in cells if dataset_name == dataset or faults})
-    faults += name_faults(results, "--model", model, models)
+    faults += choice_faults(results, "--model", model, models)
     if faults:
         raise InputError(faults)
     return results / "measures" / dataset / f"{model or models[0]}.parquet"
 
 
-def name_faults(
+def choice_faults(
     results: Path, option: str, name: str | None, existing: Sequence[str]
 ) -> Iterator[Fault]:
     """Yields a fault if a name does not exist, or is not given and there are several.

@@ -52,7 +52,7 @@ def card(
     with report_errors():
         run = Results(results)
         summary, manifest = run.summary(), run.manifest()
-        model = model or only_model(results, summary)
+        model = model or single_model(results, summary)
         provenance = run.provenance("summary.parquet")
         facts = GridFacts.from_provenance(provenance)
         level = provenance.get("statistics", {}).get("level", 0.95)
@@ -82,7 +82,7 @@ def card(
         print_text(written)
 
 
-def only_model(results: Path, summary: pl.DataFrame) -> str:
+def single_model(results: Path, summary: pl.DataFrame) -> str:
     """Returns the model of a run of one; raises UserError with the names of several."""
     models: list[str] = summary["model"].unique(maintain_order=True).to_list()
     if len(models) != 1:

@@ -46,7 +46,7 @@ def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
     return datasets
 
 
-def shipped_datasets(root: Path, config: Config) -> set[str]:
+def unchanged_datasets(root: Path, config: Config) -> set[str]:
     """Returns the datasets of a config whose word lists come with biasgrid and are not changed.
 
     Args:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from biasgrid.base.faults import Fault, InputError, nearest_name, one_of, value_text
 from biasgrid.base.names import SPACING, similar_names, spacing_problem
-from biasgrid.base.records import Record, delimiter_of, list_lines
+from biasgrid.base.records import Record, choose_delimiter, list_lines
 from biasgrid.base.text import explain_unreadable, read_text
 from biasgrid.families.family import Mode
 from biasgrid.families.prompts import NumberedLines, Prompt, prompt_of_lines, read_prompts
@@ -420,7 +420,7 @@ class StatementMode(Mode):
         or have another number of fields are refused and left out. Semicolons or tabs may separate
         fields in place of commas; that is noted.
         """
-        delimiter = delimiter_of(file, text.partition("\n")[0])
+        delimiter = choose_delimiter(file, text.partition("\n")[0])
         reader = csv.reader(StringIO(text, newline=""), strict=True, delimiter=delimiter)
         try:
             lines = [(reader.line_num, cells) for cells in reader]
