@@ -7,6 +7,7 @@ import needs
 import pytest
 import yaml
 from golden_runs import golden_results
+from installed import install_wheel
 from project import ROOT, Project
 from shared import made_once
 from slurm_cluster import SlurmCluster, SlurmProject, slurm_cluster
@@ -84,6 +85,12 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         },
         "run": {"models": ["masked", "answering"], "datasets": ["gender", "religion"]},
     }
+
+
+@pytest.fixture(scope="session")
+def biasgrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command of an installed wheel."""
+    return made_once(tmp_path_factory, "installed-wheel", install_wheel) / "venv/bin/biasgrid"
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,6 @@ folder.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import sysconfig
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,64 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 import yaml
+from installed import run_installed
 from project import ROOT, Project
-from shared import made_once
-
-
-def install_wheel(folder: Path) -> None:
-    """Makes an environment with the wheel, and all else from the one of the tests, so that nothing
-    is downloaded.
-    """
-    pip = [sys.executable, "-m", "pip"]
-    build = [
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--wheel-dir",
-        str(folder),
-        str(ROOT),
-    ]
-    subprocess.run([*pip, *build], check=True)
-    (wheel,) = folder.glob("*.whl")
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], check=True
-    )
-    (site,) = (folder / "venv/lib").glob("python*/site-packages")
-    # A plain line of a .pth file adds a folder, but not what the .pth files in that folder name: no
-    # editable biasgrid.
-    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    target = [
-        "--python",
-        str(folder / "venv/bin/python"),
-        "install",
-        "--quiet",
-        "--no-deps",
-        "--no-index",
-        str(wheel),
-    ]
-    subprocess.run([*pip, *target], check=True)
-
-
-@pytest.fixture(scope="session")
-def biasgrid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command of an installed wheel."""
-    return made_once(tmp_path_factory, "installed-wheel", install_in) / "venv/bin/biasgrid"
-
-
-def install_in(folder: Path) -> None:
-    folder.mkdir()
-    install_wheel(folder)
 
 
 def told(folder: Path, *line: str | Path) -> str:
-    """Runs a command in a folder, as a user whose environment names no other package, and returns
-    what it prints.
-    """
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    done = subprocess.run(
-        list(map(str, line)), cwd=folder, env=environment, text=True, capture_output=True
-    )
+    """Runs a command in a folder, and returns what it prints."""
+    done = run_installed(folder, *line)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

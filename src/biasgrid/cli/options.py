@@ -12,7 +12,22 @@ from biasgrid.cli.output import print_text, report_errors
 if TYPE_CHECKING:
     from biasgrid.config import Config
 
-ConfigPath = Annotated[Path, typer.Argument(help="a config, such as config/config.yaml")]
+
+def own_or_shipped(config: Path) -> Path:
+    """Returns the path of a config: as it is typed, or in the workflow if it is only there."""
+    from biasgrid.config.paths import WORKFLOW
+
+    shipped = WORKFLOW / config
+    return shipped if not config.exists() and shipped.is_file() else config
+
+
+ConfigPath = Annotated[
+    Path,
+    typer.Argument(
+        help="a config: your own, or a shipped one, such as config/config.yaml",
+        callback=own_or_shipped,
+    ),
+]
 WordListsFolder = Annotated[
     str | None, typer.Option(help="folder of word lists, in place of the config's")
 ]
