@@ -79,7 +79,7 @@ def test_a_writer_answers_prompts_and_chooses_among_options(folders: Path) -> No
         (
             "lm",
             "[MASK] was a nurse. | Mary",
-            "Mary sang. | John",
+            f"[MASK] was {'a nurse ' * 999}| John",
             ["A nurse met [MASK]. | Mary | John"],
         ),
         (

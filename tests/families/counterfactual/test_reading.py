@@ -7,6 +7,10 @@ from small_packs import BIASES, HEADER, make_pack, pack_of, read_pack, write_pac
 from biasgrid.base.faults import InputError
 from biasgrid.families.counterfactual.pack import CasePackFiles
 
+AS_UTF_8 = (
+    "in Windows-1252 (ANSI) it would be in the word '\xff'; expected UTF-8 text: save the file as "
+    "UTF-8 (spreadsheets call it `CSV UTF-8`)"
+)
 SAID = {"text": "The <group> <verb> a <food>."}
 TOLD = {"text": "A <group> <verb> the <food>."}
 WORDS = {"verb": "eats\nate\n", "food/fruit.txt": "mango\n", "food/meal": "bowl\n"}
@@ -99,7 +103,7 @@ def test_the_digest_is_of_what_makes_the_instances(tmp_path: Path) -> None:
                 "expected an object with the keys group_token, input_names, label_name, templates"
             ),
         ),
-        (b'{\n"a": "\xff"', ", line 2: byte 7 is not UTF-8; expected UTF-8 text"),
+        (b'{\n"a": "\xff"', ", line 2: byte 7 is not UTF-8; " + AS_UTF_8),
         (
             "[]",
             (
@@ -428,7 +432,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     [
         (
             {"food": b"mango\na \xff\n"},
-            "fillings/food, line 2: byte 3 is not UTF-8; expected UTF-8 text",
+            "fillings/food, line 2: byte 3 is not UTF-8; " + AS_UTF_8,
         ),
         (
             {"food/fruit.txt": "\n", "food/meal": ""},
