@@ -181,6 +181,11 @@ YAML = {
         "line 1: not YAML: a colon and a space within a text without quotation marks; expected "
         '`title: "Mine: the best"`',
     ),
+    "a variable in braces": (
+        ("  device: cpu", "  x: {folder: ${HOME}/model, key: ${KEY}}"),
+        "not YAML: `${...}` within braces and without quotation marks; expected "
+        '`  x: {folder: "${HOME}/model", key: "${KEY}"}`',
+    ),
     # Nobody has told of it yet.
     "a tab": (
         ("  device: cpu", "\tdevice: cpu"),

@@ -188,7 +188,7 @@ def as_typed(line: str, folder: Path) -> list[str]:
     words = [names.get(word, word) for word in with_places(line)[1:]]
     if PLANNED.match(line):
         return [*words, *([] if "--" in words else ["--"]), "-n", "--quiet", "rules"]
-    return [*words, "--minutes", "0.1"] if words[0] == "try" else words
+    return [*words, "--minutes", "1"] if words[0] == "try" else words
 
 
 @pytest.mark.parametrize("line", RUN.values())

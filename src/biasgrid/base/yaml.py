@@ -22,6 +22,11 @@ from biasgrid.base.text import HALF_CHARACTER, read_text
 
 MOST_NODES = 100_000
 MISTAKES_IN_YAML = [
+    (
+        re.compile(r"([{,:] *)(\$\{\w+\}[^\s,}]*)"),
+        "`${...}` within braces and without quotation marks",
+        r'\1"\2"',
+    ),
     (re.compile(r"^(\s*)\t\s*"), "a tab before the key; YAML takes spaces", r"\1  "),
     (
         re.compile(r"^(\s*[\w-]+:) +([^'\"\[{][^\"]*: [^\"]*)$"),

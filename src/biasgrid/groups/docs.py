@@ -1,6 +1,6 @@
 """Tables of the group measures for the documentation, generated from their declarations.
 
-`biasgrid schema --write` writes them.
+`biasgrid schema --write .` writes them.
 """
 
 from __future__ import annotations

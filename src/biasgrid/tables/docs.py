@@ -1,4 +1,4 @@
-"""Tables of documents, generated from schemas and metric definitions (`biasgrid schema --write`
+"""Tables of documents, generated from schemas and metric definitions (`biasgrid schema --write .`
 writes them).
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`.
