@@ -96,16 +96,6 @@ def test_a_server_that_only_fails_is_left_alone(serve: Servers, cell: Cells) -> 
     assert len(server.tries) < 60
 
 
-def test_a_model_of_another_name_is_reported(
-    serve: Servers, cell: Cells, caplog: pytest.LogCaptureFixture
-) -> None:
-    cell(serve(model="small-2026-01-01"), 3).ask()
-    assert "has answered" not in caplog.text
-    ours = cell(serve(model="large"), 4)
-    ours.ask()
-    assert "was asked for small, but large answered" in caplog.text
-
-
 def test_no_more_are_under_way_than_may_be(serve: Servers, cell: Cells) -> None:
     server = serve(seconds=0.02)
     cell(server, 60, concurrency=5).ask()
