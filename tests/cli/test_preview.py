@@ -37,7 +37,7 @@ def test_the_first_instances_are_shown_as_a_model_gets_them(tmp_path: Path) -> N
         ),
         (
             ["--dataset", "people", "--model", "one"],
-            "one has not answered people; run snakemake first",
+            "one has not answered people; run the config first, with `biasgrid run`",
         ),
     ],
 )
