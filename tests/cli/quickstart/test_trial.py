@@ -68,8 +68,20 @@ def test_a_folder_says_what_it_is_for(
     assert fitting[: len(datasets)] == datasets
     whole = {key: section | {"sample": "all"} for key, section in content["datasets"].items()}
     config = parse_config(content | {"datasets": whole}, "here")
-    controls = {f"{dataset}-placebo" for dataset in fitting}
-    assert {dataset for _, dataset in config.cells()} == set(fitting) | controls
+    # Without names, the standard configs alone.
+    standard = fitting[: fitting.index("age")]
+    controls = {f"{dataset}-placebo" for dataset in standard}
+    assert {dataset for _, dataset in config.cells()} == set(standard) | controls
+
+
+def test_shipped_datasets_of_other_families_and_languages_can_be_named(folders: Path) -> None:
+    names = ["age", "hiring-gender", "gender-de", "hiring-gender-es"]
+    content, fitting = make_config(ROOT, "results", [tried(folders / "writer")], names)
+    assert set(names) < set(fitting)
+    assert set(content["datasets"]) == {*names, "gender-de-placebo"}
+    assert {size for size in planned(content).values() if size} == set(planned(content).values())
+    masked, _ = make_config(ROOT, "results", [tried(folders / "lm")], ["gender-es"])
+    assert list(masked["datasets"]["gender-es"]["variants"]) == ["lm-lm"]
 
 
 def test_the_working_folder_is_called_by_its_name(
@@ -91,7 +103,9 @@ def classifier(folder: Path, *names: str) -> str:
 def test_classes_of_a_classifier_are_taken_by_their_names(tmp_path: Path) -> None:
     named = describe_model(classifier(tmp_path, "NEGATIVE", "POSITIVE"), {}, None, None)
     assert named.section["labels"] == {"negative": "NEGATIVE", "positive": "POSITIVE"}
-    assert make_config(ROOT, "results", [named], [])[1] == ["sentiment-2"]
+    fitting = make_config(ROOT, "results", [named], [])[1]
+    assert fitting[0] == "sentiment-2"
+    assert "entailment" not in fitting
     with pytest.raises(
         UserError, match=r"its classes are LABEL_0, LABEL_1; expected --labels with their meaning"
     ):
@@ -216,7 +230,7 @@ def test_what_cannot_be_asked_is_refused(
     ):
         describe_model("no/such-model", {}, None, None)
     with pytest.raises(
-        UserError, match="sentiment-2 is not for models of fill-mask; expected one of eth"
+        UserError, match="sentiment-2 is not for models of fill-mask; expected one of age"
     ):
         make_config(ROOT, "results", [tried(folders / "lm")], ["sentiment-2"])
     with pytest.raises(UserError, match=r"unknown name 'gendr' \(did you mean 'gender'\?\)"):

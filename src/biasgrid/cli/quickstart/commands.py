@@ -75,6 +75,7 @@ def try_model(
     """
     from biasgrid.cli.commands.summary import print_summary
     from biasgrid.cli.live_run import run_to_the_end, snakemake_command
+    from biasgrid.cli.quickstart.config import one_of_each_family
     from biasgrid.cli.quickstart.model import leave_out_pronouns
     from biasgrid.cli.quickstart.trial import (
         TrialTime,
@@ -123,7 +124,11 @@ def try_model(
     print_text(f"Config: {config}; after a change, run: {command}")
     more_datasets = [dataset for dataset in offered if dataset not in content["datasets"]]
     if more_datasets:
-        print_text(f"Other datasets that fit: --on {','.join(more_datasets)}")
+        names = ",".join(one_of_each_family(workflow_folder(), more_datasets))
+        text = (
+            f"{len(more_datasets)} more datasets fit (see `biasgrid list`), such as: --on {names}"
+        )
+        print_text(text)
 
 
 def run_command(config: Path, *options: str) -> str:
@@ -400,18 +405,18 @@ def config_template(
     Args:
         models: the models.
         results: the folder for their results.
-        on: names of datasets, separated by commas; all if empty or `all`. `first` is the first
-            dataset for the first model.
+        on: names of datasets, separated by commas; `all` are all that fit, `first` is the first
+            dataset for the first model. If empty, those of the standard configs that fit.
     """
     from biasgrid.cli.quickstart.config import make_config
     from biasgrid.config.paths import workflow_folder
 
     root = workflow_folder()
-    if on != "first":
-        names = [] if on == "all" else comma_separated(on)
-        return make_config(root, str(results), models, names)
+    if on not in ("all", "first"):
+        return make_config(root, str(results), models, comma_separated(on))
     _, offered = make_config(root, str(results), models[:1], [])
-    content, _ = make_config(root, str(results), models, offered[:1])
+    names = offered if on == "all" else offered[:1]
+    content, _ = make_config(root, str(results), models, names)
     return content, offered
 
 

@@ -18,9 +18,11 @@ from biasgrid.config import Config, read_config
 from biasgrid.config.paths import leaves
 from biasgrid.config.registry import load_registry
 
-BUILT_IN_CONFIG = ("config.yaml", "llm.yaml", "fairness.yaml")
-"""The configs whose datasets are offered."""
-SHIPPED_CONFIG = (*BUILT_IN_CONFIG, "demo.yaml", "demo-full.yaml")
+STANDARD_CONFIGS = ("config.yaml", "llm.yaml", "fairness.yaml")
+"""The configs whose datasets are asked if none is named."""
+SHIPPED_CONFIGS = (*STANDARD_CONFIGS, "people.yaml")
+"""The configs whose datasets can be named."""
+CONFIGS_WITH_LISTS = (*SHIPPED_CONFIGS, "demo.yaml", "demo-full.yaml")
 """The configs whose word lists come with biasgrid."""
 BUDGET_NOTE = ("limit", "sample")
 """The keys that downsample a dataset. Without them all of it is asked, and responses are reused."""
@@ -29,15 +31,20 @@ QUICK_SAMPLE = {"units": 2500, "seed": 1}
 """The sample of underspecified questions for generative models; a dataset has 100,000s of units."""
 
 
-def built_in_datasets(root: Path) -> dict[str, dict[str, Any]]:
-    """Returns the sections of all datasets that biasgrid has, complete and with all variants.
+def built_in_datasets(root: Path, files: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Returns the sections of all datasets of shipped configs, complete and with all variants.
+
+    Datasets that balance subjects by the tokens of certain models are left out.
 
     Args:
         root: the folder that has `config/`.
+        files: the names of the configs.
     """
     datasets: dict[str, dict[str, Any]] = {}
-    for file in BUILT_IN_CONFIG:
+    for file in files:
         for name, section in read_config(root / "config" / file)["datasets"].items():
+            if "balance" in section:
+                continue
             if name not in datasets:
                 datasets[name] = whole_section(section)
             variants = datasets[name].get("variants", {}) | section.get("variants", {})
@@ -54,7 +61,7 @@ def unchanged_datasets(root: Path, config: Config) -> set[str]:
         config: a config that was read from its file.
     """
     shipped: set[str] = set()
-    for file in SHIPPED_CONFIG:
+    for file in CONFIGS_WITH_LISTS:
         datasets = read_config(root / "config" / file)["datasets"]
         shipped |= {path for section in datasets.values() for path in texts_within(section)}
     own = Path(config.word_lists)
@@ -87,7 +94,20 @@ def whole_section(section: Mapping[str, Any]) -> dict[str, Any]:
     # A control is small, as it is: it need not be as large as the dataset it controls.
     if "control_of" not in section:
         left_out += BUDGET_NOTE
-    return deepcopy({key: value for key, value in section.items() if key not in left_out})
+    whole = deepcopy({key: value for key, value in section.items() if key not in left_out})
+    for variant in whole.get("variants", {}).values():
+        variant.pop("sample", None)
+    return whole
+
+
+def one_of_each_family(root: Path, datasets: Sequence[str]) -> list[str]:
+    """Returns the first dataset of each family and language among datasets that biasgrid has."""
+    firsts: dict[tuple[str | None, str | None], str] = {}
+    built_in = built_in_datasets(root, SHIPPED_CONFIGS)
+    for name in datasets:
+        section = built_in[name]
+        firsts.setdefault((section.get("family"), section.get("language")), name)
+    return list(firsts.values())
 
 
 def make_config(
@@ -99,7 +119,8 @@ def make_config(
         root: the folder that has `config/` and `word_lists/`.
         results: the folder for its results.
         models: the models.
-        dataset_names: names of datasets; if empty, all that are for one of the models.
+        dataset_names: names of datasets; if empty, those of the standard configs that are for one
+            of the models.
 
     Returns:
         The content, with the controls of its datasets, and the names of all datasets that are for
@@ -108,7 +129,7 @@ def make_config(
     Raises:
         UserError: there is no such dataset, or none is for these models.
     """
-    built_in = built_in_datasets(root)
+    built_in = built_in_datasets(root, SHIPPED_CONFIGS)
     faults = list(unknown_names("the command line", "datasets", dataset_names, built_in))
     if faults:
         raise InputError(faults)
@@ -120,7 +141,9 @@ def make_config(
     }
     answered = answered_sections(content, built_in, models)
     offered = [name for name, section in answered.items() if "control_of" not in section]
-    chosen = [name for name in dataset_names or offered if name in answered]
+    standard = built_in_datasets(root, STANDARD_CONFIGS)
+    wanted = dataset_names or [name for name in offered if name in standard]
+    chosen = [name for name in wanted if name in answered]
     if not chosen:
         raise no_dataset_error(dataset_names, offered, models)
     chosen += controls_of(chosen, answered)
@@ -197,16 +220,20 @@ def no_dataset_error(
 def for_models(section: Mapping[str, Any], models: Sequence[DescribedModel]) -> dict[str, Any]:
     """Returns a dataset's section with the variants that models answer.
 
-    Variants of masked language models are named after the models' tokenizers.
+    Variants are of one kind if their names begin alike, such as `lm-bert` and `lm-roberta`. Those
+    of masked language models are named after the models' tokenizers.
     """
     if "variants" not in section:
         return dict(section)
-    built_in = section["variants"]
-    masked = next(value for name, value in built_in.items() if name.startswith("lm-"))
     names = {str(model.section["variant"]) for model in models if "variant" in model.section}
     variants = {}
     for name in sorted(names):
-        variants[name] = masked if name.startswith("lm-") else built_in[name]
+        kind, _, _ = name.partition("-")
+        of_kind = [
+            variant for own, variant in section["variants"].items() if own.partition("-")[0] == kind
+        ]
+        if of_kind:
+            variants[name] = section["variants"].get(name, of_kind[0])
     return {**section, "variants": variants}
 
 
