@@ -86,7 +86,7 @@ docs: $(INSTALLED)
 # On an idle machine, in about 40 minutes. By hand are run `gpu.py`, which needs a GPU, `real_llm.py`, which needs a real
 # LLM and PyPI, and `controls.py`.
 BENCHMARKS := expansion before_after statements measures memory_of_measure statistics_of_cells comparisons host memory inference \
-	counterfactual products generative client rewriting evaluators marks look_up overhead starting try plan report
+	counterfactual products client rewriting evaluators marks look_up overhead starting try plan report
 
 benchmarks: $(INSTALLED)
 	for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py || exit 1; done

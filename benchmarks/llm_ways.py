@@ -146,8 +146,12 @@ def run_biasgrid(arguments: Sequence[str], folder: Path) -> Used:
 
 def seconds_alone(results: Path) -> float:
     """Returns how long the jobs of a run took to answer, loading and checks left out."""
-    timings = [json.loads(file.read_text()) for file in results.glob("timings/**/*.json")]
-    return float(sum(timing["seconds"] for timing in timings))
+    return float(sum(timing["seconds"] for timing in timings_in(results)))
+
+
+def timings_in(results: Path) -> list[dict[str, Any]]:
+    """Returns what the jobs of a run say of themselves."""
+    return [json.loads(file.read_text()) for file in results.glob("timings/**/*.json")]
 
 
 def run_work(name: str, folder: Path, **keys: Any) -> tuple[dict[str, Any], Used]:
@@ -272,15 +276,15 @@ def run_try(benchmark: Benchmark, datasets: Sequence[str]) -> Outcome:
     """Runs `biasgrid try`.
 
     Returns:
-        The number of rows, seconds of the processor, and seconds of answering alone; the path of
-        the config that was written.
+        The number of rows with those of controls, seconds of the processor, and seconds of
+        answering alone; the path of the config that was written.
     """
     folder = benchmark.new_folder()
     keys = ["--on", ",".join(datasets), "--minutes", f"{benchmark.given.minutes:g}"]
     used = run_biasgrid(["try", str(benchmark.model), *keys], folder)
     (config,) = folder.glob("try-*.yaml")
     results = results_of(config)
-    rows = sum(len(asked_in(results, name)) for name in datasets)
+    rows = sum(timing["rows"] for timing in timings_in(results))
     return Outcome([rows, used.processor, seconds_alone(results)], config)
 
 
@@ -294,8 +298,8 @@ def run_again(tried: Path, precision: str, datasets: Sequence[str]) -> Outcome:
     run_biasgrid(["run", config.name, "--cores", "1"], tried.parent)
     folder = results_of(config)
     answers = [answers_in(folder, name) for name in datasets]
-    table = pl.concat(answers, how="diagonal_relaxed")
-    return Outcome([len(table) / seconds_alone(folder)], table)
+    rows = sum(timing["rows"] for timing in timings_in(folder))
+    return Outcome([rows / seconds_alone(folder)], pl.concat(answers, how="diagonal_relaxed"))
 
 
 def results_of(config: Path) -> Path:

@@ -135,8 +135,8 @@ def print_bbq(benchmark: Benchmark) -> None:
                 difference = difference_cell(precision, differences_from_harness(result, scores))
             rows.append([precision, name, *numbers, difference])
     items = f"{len(scores) // 3} items of {given.items.name} by"
-    header = [benchmark.model.name, items, "peak MB", "whole job, s", "times as fast"]
-    header += ["scoring alone, s", "times as fast"]
+    header = [benchmark.model.name, items, "peak MB", "whole job, s", "job, times as fast"]
+    header += ["scoring alone, s", "alone, times as fast"]
     print_table([*header, "largest difference of log-probabilities"], rows, "bbq")
 
 
@@ -283,9 +283,9 @@ def main() -> None:
     parser.add_argument("--model", type=Path, help="folder of another checkpoint")
     parser.add_argument("--items", type=Path, default=ITEMS, help="items in the layout of BBQ")
     parser.add_argument("--count", type=int, default=96, help="items of bbq at most")
-    parser.add_argument("--texts", type=int, default=300, help="items of texts at most")
-    parser.add_argument("--minutes", type=float, default=1, help="of `biasgrid try`")
-    parser.add_argument("--rows", type=int, default=192, help="rows of the plain loops")
+    parser.add_argument("--texts", type=int, default=48, help="items of texts at most")
+    parser.add_argument("--minutes", type=float, default=5, help="of `biasgrid try`")
+    parser.add_argument("--rows", type=int, default=96, help="rows of the plain loops")
     parser.add_argument("--batch-size", type=int, default=8, help="of the harness")
     parser.add_argument("--precisions", nargs="+", default=["float32", "bfloat16"])
     parser.add_argument("--rounds", type=int, default=1)
