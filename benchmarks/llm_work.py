@@ -10,6 +10,7 @@ over all threads, without imports and without loading the model.
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +71,8 @@ def choose(model: str, precision: str, instances: str, last_only: bool) -> dict[
         last_only: whether logits are computed where they are read, not of all tokens.
 
     Returns:
-        `seconds`; `scores`: by prompt and option the log-probability of its first token.
+        `seconds`; `scores`: by prompt and option the log-probability of its first token, NaN if it
+        has more than one.
     """
     loaded, tokenizer = load(model, precision)
     table = pl.read_parquet(instances)
@@ -84,8 +86,10 @@ def choose(model: str, precision: str, instances: str, last_only: bool) -> dict[
         logs.extend(logits.float().log_softmax(dim=-1))
     scores = []
     for log, texts in zip(logs, options, strict=True):
-        tokens = [tokenizer(text, add_special_tokens=False).input_ids[0] for text in texts if text]
-        scores.append(log[tokens].tolist())
+        tokens = [tokenizer(text, add_special_tokens=False).input_ids for text in texts if text]
+        firsts = log[[ids[0] for ids in tokens]].tolist()
+        pairs = zip(tokens, firsts, strict=True)
+        scores.append([first if len(ids) == 1 else math.nan for ids, first in pairs])
     return {"seconds": time.process_time() - start, "scores": scores}
 
 

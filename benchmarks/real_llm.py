@@ -146,7 +146,7 @@ def print_bbq(benchmark: Benchmark) -> None:
 def differences_from_loop(
     answers: pl.DataFrame, sample: pl.DataFrame, scores: Sequence[Sequence[float]]
 ) -> list[float]:
-    """Returns how far log-probabilities of options of one token differ.
+    """Returns how far log-probabilities of options differ; NaN of the loop is left out.
 
     Args:
         answers: answers of biasgrid.
@@ -159,7 +159,7 @@ def differences_from_loop(
     differences = []
     for answer, logs in zip(rows.iter_rows(named=True), scores, strict=True):
         for place, _, log in spelling_logs(answer, ""):
-            if answer["tokens"][place] == 1:
+            if not math.isnan(logs[place]):
                 differences.append(abs(log - logs[place]))
     return differences
 
