@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from biasgrid.cli.app import COMMANDS, app
 from biasgrid.cli.commands.list import shipped_datasets
-from biasgrid.cli.quickstart.config import built_in_datasets
+from biasgrid.cli.quickstart.config import SHIPPED_CONFIGS, built_in_datasets
 from biasgrid.runs.forecast import Forecast, ForecastShare
 from biasgrid.runs.plan import CellPlan, Plan, Totals
 from biasgrid.runs.status import CellStatus, Status, StatusTotals
@@ -69,7 +69,9 @@ def test_help_has_an_example_that_can_be_parsed_and_no_python(line: list[str]) -
 def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
     listed = shipped_datasets(ROOT)
     shipped = {
-        name for name, section in built_in_datasets(ROOT).items() if "control_of" not in section
+        name
+        for name, section in built_in_datasets(ROOT, SHIPPED_CONFIGS).items()
+        if "control_of" not in section
     }
     assert set(listed) == shipped
     gender = listed["gender"]
