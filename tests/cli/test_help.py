@@ -76,7 +76,7 @@ def test_shipped_datasets_are_listed_with_what_they_ask_of_whom() -> None:
     assert set(listed) == shipped
     gender = listed["gender"]
     assert (gender.family, gender.rows) == ("underspecified", 5_488_000)
-    assert sorted(gender.tasks) == ["fill mask", "question answering", "text generation"]
+    assert sorted(gender.tasks) == ["fill-mask", "question-answering", "text-generation"]
     told = said("list")
     assert all(f"\n{name} " in told for name in shipped)
     assert "underspecified: which of two people or groups did something" in told
