@@ -224,7 +224,7 @@ def make_harness() -> Path:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         (packages,) = folder.glob("lib/python3*/site-packages")
         # pip does not install again what is there, such as torch and transformers.
-        (packages / "shared.pth").write_text(sysconfig.get_path("purelib"))
+        (packages / "shared.pth").write_text(str(Path(sysconfig.get_path("purelib")).resolve()))
         subprocess.run([folder / "bin/pip", "install", "--quiet", HARNESS], check=True)
     return folder / "bin/python"
 
