@@ -494,7 +494,7 @@ def test_the_pipelines_that_are_shown_judge_a_run(
     jobs = yaml.safe_load(shown_files(DOCUMENT)[file])
     (job,) = jobs.get("jobs", jobs).values()
     lines = job.get("script") or [step["run"] for step in job["steps"] if "run" in step]
-    (command,) = (shlex.split(line) for line in lines if line.startswith("biasgrid"))
+    (command,) = (shlex.split(line) for line in lines if line.startswith("biasgrid gate"))
     monkeypatch.chdir(results)
     (results / "config").mkdir()
     (results / "results").mkdir()
