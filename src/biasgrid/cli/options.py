@@ -18,7 +18,12 @@ def own_or_shipped(config: Path) -> Path:
     from biasgrid.config.paths import WORKFLOW
 
     shipped = WORKFLOW / config
-    return shipped if not config.exists() and shipped.is_file() else config
+    try:
+        is_shipped_alone = shipped.is_file() and not config.exists()
+    except OSError:
+        # Such as a name that is too long. Reading the config will say so.
+        return config
+    return shipped if is_shipped_alone else config
 
 
 ConfigPath = Annotated[
