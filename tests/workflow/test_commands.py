@@ -27,7 +27,7 @@ from shared import made_once
 from typer.testing import CliRunner
 
 from biasgrid.cli.app import COMMANDS, app
-from biasgrid.cli.quickstart.config import built_in_datasets
+from biasgrid.cli.quickstart.config import SHIPPED_CONFIGS, built_in_datasets
 
 SHELL = re.compile(r"^ *```sh\n(.*?)^ *```", flags=re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`(biasgrid [^`{}]*)`")
@@ -152,7 +152,7 @@ def prepare(biasgrid: Path, small_config: dict[str, Any], folder: Path) -> None:
             "label": name,
             "folder": place,
         }
-    sections = built_in_datasets(ROOT)
+    sections = built_in_datasets(ROOT, SHIPPED_CONFIGS)
     datasets = {}
     for name in ("gender", "religion"):
         variants = {"qa": sections[name]["variants"]["qa"]}
