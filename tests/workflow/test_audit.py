@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,9 @@ def test_damaged_missing_and_foreign_files_are_named_and_made_again(
     assert removal == "rm -r results/plots/gender"
     subprocess.run(shlex.split(removal), cwd=project.folder, check=True)
     program, *arguments = shlex.split(run)
-    assert program == "snakemake"
-    project.run(*arguments)
+    assert program == "biasgrid"
+    line = [sys.executable, "-c", "from biasgrid.cli.app import app; app()", *arguments]
+    subprocess.run(line, cwd=project.folder, env=project.environment(), check=True)
     again = project.audited()
     assert again.exit_code == 0, again.stdout
     assert (results / "notes.txt").read_text() == "mine"
@@ -102,9 +104,10 @@ def test_without_a_manifest_it_says_how_there_is_one(finished: Project, tmp_path
     manifest = project.folder / "results/manifest.json"
     manifest.write_text("{}")
     assert (
-        "manifest.json: is not a manifest; remove it and run snakemake" in project.audited().stderr
+        "manifest.json: is not a manifest; remove it and run `biasgrid run`"
+        in project.audited().stderr
     )
     manifest.unlink()
     found = project.audited()
     assert (found.exit_code, found.stdout) == (2, "")
-    assert "there is no results/manifest.json; run snakemake with the config" in found.stderr
+    assert "there is no results/manifest.json; run `biasgrid run`" in found.stderr

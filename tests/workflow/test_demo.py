@@ -348,7 +348,7 @@ def test_slurm_jobs_with_a_gpu_predict_cells_alike(
         }
         assert asked == {
             "TresPerJob": "gres:gpu:1",
-            "Partition": "gpu",
+            "Partition": "cpu",
             "MinMemoryNode": "6000M",
             "TimeLimit": "01:30:00",
             "Requeue": "1",

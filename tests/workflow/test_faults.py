@@ -257,11 +257,7 @@ def test_a_job_that_hangs_ends_itself_and_keeps_its_parts(one_cell: Project):
     models = one_cell.folder / "src/biasgrid/inference/models"
     with (models / "extractive/back_end.py").open("a") as code:
         code.write(HANG)
-    engine = (models / "predict.py").read_text()
-    small = engine.replace("\nROWS_A_PART = ", "\nROWS_A_PART = 24  # ")
-    (models / "predict.py").write_text(
-        small.replace("\nSECONDS_A_FILE = ", "\nSECONDS_A_FILE = 0  # ")
-    )
+    one_cell.make_parts_small()
     output = one_cell.run(TARGET, succeeds=False)
     assert "answering: no progress for 0.3 minutes, so the job ended itself" in output
     parts = (one_cell.folder / "results/.answers/religion/answering").glob("*/*/*.parquet")

@@ -33,8 +33,8 @@ def test_fresh_file_times_and_comments_run_nothing_again(project: Project):
     os.utime(project.folder / "Snakefile")
     edit(
         project.folder / "src/biasgrid/inference/models/predict.py",
-        "ROWS_A_PART =",
-        "# A comment.\nROWS_A_PART =",
+        "ROWS_IN_MEMORY =",
+        "# A comment.\nROWS_IN_MEMORY =",
     )
     edit(
         project.folder / "workflow/scripts/predict.py",
