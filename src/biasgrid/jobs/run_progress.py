@@ -122,11 +122,16 @@ class RecentRate:
     def applied(self, progress: RunProgress) -> RunProgress:
         """Returns a progress with the recent rate, and with the time left at this rate.
 
-        Both are None until some rows were answered in this time. Progress must come in its order.
+        Both are None until some rows were answered in this time. The first count says nothing of
+        the rate: its rows may be of an earlier run. Progress must come in its order.
         """
-        if progress.answers is None:
-            return progress
         answers = progress.answers
+        if answers is None:
+            return progress
+        if not answers.rows:
+            return progress._replace(
+                answers=answers._replace(rows_per_second=None, seconds_left=None)
+            )
         self.counts.append((progress.seconds, answers.rows))
         while progress.seconds - self.counts[0][0] > self.seconds:
             self.counts.popleft()
