@@ -191,6 +191,18 @@ def test_a_slow_server_is_asked_what_fits_the_time_and_nothing_twice(tmp_path: P
         assert len(server.bodies) > first
         # A prompt may be asked in two ways, such as with and without probabilities.
         assert max(server.answered.values()) <= 2
+        # Answers of another machine say nothing of this one.
+        (tmp_path / "results/try-m/trial.json").unlink()
+        line = [*BIASGRID, "try", server.url, "--on", "religion"]
+        told = subprocess.run(
+            line,
+            cwd=tmp_path,
+            env=os.environ | shared_fork_server(),
+            capture_output=True,
+            text=True,
+        )
+        assert told.returncode == 2
+        assert "has the pilot's answers, but not how long they took on this machine" in told.stderr
 
 
 @pytest.mark.slow

@@ -272,15 +272,23 @@ def take_paces(pilot: Config) -> dict[str, Pace]:
     """Reads the pace of each cell of a finished pilot, and keeps it; removes the pilot's tables.
 
     Its answers are kept, as all answers are.
+
+    Raises:
+        UserError: nothing was asked, because all answers were there without their pace.
     """
     layout = Layout(pilot)
     paces = {}
     for model, dataset in pilot.cells():
         shard = layout.shards(dataset, model)[0]
         timing = json.loads(shard.timing.read_text())
-        rate = max(timing["rows_per_second"] or 0, 0.01)
+        new_rows = timing["rows"] - timing["found"]
+        if not new_rows:
+            raise UserError(
+                f"{pilot.results} has the pilot's answers, but not how long they took on this "
+                "machine; expected another --folder, or remove these results"
+            )
         around = timing["job_seconds"] - timing["seconds"]
-        paces[f"{dataset}/{model}"] = Pace(rate, around, timing["host"])
+        paces[f"{dataset}/{model}"] = Pace(new_rows / timing["seconds"], around, timing["host"])
         shard.timing.unlink()
         shard.predictions.unlink()
     path = Path(pilot.results) / PACE_FILE
